@@ -1,0 +1,142 @@
+//! The judgement on one outcome.
+
+use super::{Class, Vote};
+use std::{sync::Arc, time::Duration};
+
+/// How much of the request the server can have seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sent {
+    /// Nothing was sent: repeating it is safe whatever it does.
+    No,
+    /// Some or all of it may have been acted on.
+    #[default]
+    Maybe,
+}
+
+/// The judgement on one outcome. Cheap to clone.
+///
+/// Left in the extensions of a response by whoever judged it last, and carried by [`Failed`](super::Failed) in errors.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// What kind of outcome it was.
+    pub class: Class,
+    /// How long the server asked us to wait, if it did; at most a day.
+    pub wait: Option<Duration>,
+    /// Overrides the class's row for "same target again": `x-should-retry`, gRPC pushback, a request that can never
+    /// fit its quota.
+    pub retry: Option<bool>,
+    /// How much of the request the server can have seen. Matters for [`Class::Transport`] and [`Class::Timeout`].
+    pub sent: Sent,
+    /// A kept connection that the server had closed before it read the request: replayed once, free of charge, and no
+    /// vote.
+    pub stale: bool,
+    /// Something of the reply has reached the caller: nothing may be tried again silently.
+    pub committed: bool,
+    /// The status that this outcome stands for, where it differs from the reply's own: an error inside a 200.
+    pub status: Option<http::StatusCode>,
+    /// The server's own code for it, such as `insufficient_quota`.
+    pub code: Option<Arc<str>>,
+    /// The server's or our own words, for people. Never a key, never a prompt.
+    pub message: Option<Arc<str>>,
+}
+
+impl Verdict {
+    /// A verdict of `class` with nothing else known.
+    pub const fn new(class: Class) -> Self {
+        Self {
+            class,
+            wait: None,
+            retry: None,
+            sent: Sent::Maybe,
+            stale: false,
+            committed: false,
+            status: None,
+            code: None,
+            message: None,
+        }
+    }
+
+    /// Sets the wait that the server asked for.
+    #[must_use]
+    pub fn with_wait(mut self, wait: Option<Duration>) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Overrides whether the same target may be asked again.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Option<bool>) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Says how much of the request the server can have seen.
+    #[must_use]
+    pub fn with_sent(mut self, sent: Sent) -> Self {
+        self.sent = sent;
+        self
+    }
+
+    /// Says that the connection had been closed before the server read the request.
+    #[must_use]
+    pub fn with_stale(mut self, stale: bool) -> Self {
+        self.stale = stale;
+        self
+    }
+
+    /// Says that something of the reply has reached the caller.
+    #[must_use]
+    pub fn with_committed(mut self, committed: bool) -> Self {
+        self.committed = committed;
+        self
+    }
+
+    /// Sets the status that this outcome stands for.
+    #[must_use]
+    pub fn with_status(mut self, status: Option<http::StatusCode>) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Sets the server's own code.
+    #[must_use]
+    pub fn with_code(mut self, code: Option<&str>) -> Self {
+        self.code = code.map(Arc::from);
+        self
+    }
+
+    /// Sets the words for people.
+    #[must_use]
+    pub fn with_message(mut self, message: Option<&str>) -> Self {
+        self.message = message.map(Arc::from);
+        self
+    }
+
+    /// Whether the same target may be asked again: the override if there is one, else the class's row; never after
+    /// something reached the caller.
+    pub fn is_retryable(&self) -> bool {
+        !self.committed && self.retry.unwrap_or(self.class.is_retryable())
+    }
+
+    /// Whether another target may be asked: never after something reached the caller.
+    pub fn falls_back(&self) -> bool {
+        !self.committed && self.class.falls_back()
+    }
+
+    /// How a circuit breaker counts it. A stale connection says nothing about the server's health.
+    pub fn vote(&self) -> Vote {
+        if self.stale { Vote::Neutral } else { self.class.vote() }
+    }
+
+    /// Whether the call succeeded.
+    pub fn is_success(&self) -> bool {
+        self.class == Class::Success
+    }
+}
+
+impl From<Class> for Verdict {
+    fn from(class: Class) -> Self {
+        Self::new(class)
+    }
+}
