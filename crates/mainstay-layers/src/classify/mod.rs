@@ -51,6 +51,11 @@ impl<'a> Head<'a> {
         Self { status: response.status(), headers: response.headers(), extensions: response.extensions() }
     }
 
+    /// A head of these parts.
+    pub fn new(status: StatusCode, headers: &'a HeaderMap, extensions: &'a Extensions) -> Self {
+        Self { status, headers, extensions }
+    }
+
     /// The head that `parts` describe.
     pub fn of_parts(parts: &'a ::http::response::Parts) -> Self {
         Self { status: parts.status, headers: &parts.headers, extensions: &parts.extensions }

@@ -1,0 +1,131 @@
+//! The layer.
+
+use super::Endpoint;
+use crate::{provider::Kind, secret::ApiKey};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use std::sync::Arc;
+use tower_layer::Layer;
+
+/// Sends requests to one provider's address. See the [module](super) for what reaches it.
+#[derive(Clone)]
+pub struct EndpointLayer {
+    pub(super) kind: Kind,
+    pub(super) base: Arc<Base>,
+    pub(super) key: Option<ApiKey>,
+    pub(super) headers: Arc<HeaderMap>,
+}
+
+/// An address, taken apart once.
+#[derive(Debug)]
+pub(super) struct Base {
+    pub(super) scheme: http::uri::Scheme,
+    pub(super) authority: http::uri::Authority,
+    /// Without a slash at its end.
+    pub(super) path: Box<str>,
+}
+
+impl EndpointLayer {
+    /// Requests to a provider of `kind` at `base_url`, written as its own SDK wants it: OpenAI's ends in `/v1`,
+    /// Anthropic's is the host alone. `None` where scheme or host are missing.
+    pub fn new(kind: Kind, base_url: &Uri) -> Option<Self> {
+        let base = Base {
+            scheme: base_url.scheme()?.clone(),
+            authority: base_url.authority()?.clone(),
+            path: base_url.path().trim_end_matches('/').into(),
+        };
+        Some(Self { kind, base: Arc::new(base), key: None, headers: Arc::default() })
+    }
+
+    /// The provider's key. Without one the caller's own credentials are passed on.
+    #[must_use]
+    pub fn with_key(mut self, key: ApiKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// Adds a header to every request; it wins over the caller's.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        Arc::make_mut(&mut self.headers).insert(name, value);
+        self
+    }
+
+    /// Adds headers to every request; they win over the caller's.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
+        Arc::make_mut(&mut self.headers).extend(headers);
+        self
+    }
+
+    /// The address of a call: the caller's path under the base, its query without a key in it.
+    pub(super) fn address(&self, uri: &Uri) -> Result<Uri, http::Error> {
+        let path = uri.path();
+        // Both sides write `/v1`: the caller's is the SDK's, the base's counts.
+        let path = match path.strip_prefix("/v1") {
+            Some(rest) if (rest.is_empty() || rest.starts_with('/')) && !self.is_host_alone() => rest,
+            _ => path,
+        };
+        let mut full = format!("{}{path}", self.base.path);
+        let mut separator = '?';
+        for pair in uri.query().unwrap_or_default().split('&') {
+            let is_key = pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case("key"));
+            if !pair.is_empty() && !is_key {
+                full.push(separator);
+                full.push_str(pair);
+                separator = '&';
+            }
+        }
+        Uri::builder()
+            .scheme(self.base.scheme.clone())
+            .authority(self.base.authority.clone())
+            .path_and_query(full)
+            .build()
+    }
+
+    /// Anthropic's and Google's SDKs write the host alone and put the version into the path.
+    fn is_host_alone(&self) -> bool {
+        !matches!(self.kind.profile().native, crate::provider::Native::OpenAi)
+    }
+}
+
+impl std::fmt::Debug for EndpointLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EndpointLayer")
+            .field("kind", &self.kind)
+            .field("base", &self.base)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S> Layer<S> for EndpointLayer {
+    type Service = Endpoint<S>;
+
+    fn layer(&self, inner: S) -> Endpoint<S> {
+        Endpoint::new(inner, self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(kind: Kind, base: &'static str, path: &'static str) -> String {
+        let layer = EndpointLayer::new(kind, &Uri::from_static(base)).unwrap();
+        layer.address(&Uri::from_static(path)).unwrap().to_string()
+    }
+
+    #[test]
+    fn the_path_goes_below_the_base_as_each_sdk_writes_it() {
+        let openai = |base, path| at(Kind::OpenAi, base, path);
+        assert_eq!(openai("https://h/v1", "/v1/chat/completions"), "https://h/v1/chat/completions");
+        assert_eq!(openai("https://h/api/v3/", "/v1/embeddings?a=b"), "https://h/api/v3/embeddings?a=b");
+        assert_eq!(openai("http://h:81", "/v1/x"), "http://h:81/x");
+        assert_eq!(at(Kind::Anthropic, "https://h", "/v1/messages?beta=true"), "https://h/v1/messages?beta=true");
+    }
+
+    #[test]
+    fn a_key_in_the_query_stays_here() {
+        assert_eq!(at(Kind::OpenAi, "https://h/v1", "/v1/x?key=sk-1&a=b&KEY=2"), "https://h/v1/x?a=b");
+    }
+}

@@ -1,0 +1,23 @@
+//! Where a request goes: a provider's address, its credentials, and the headers that may go there.
+//!
+//! [`EndpointLayer`] stands just outside the client and rebuilds the head of a request for every try. Nothing of the caller's
+//! head reaches a provider but what the allow-list names: no cookies, no hop-by-hop headers, and none of the caller's
+//! credentials where the provider has a key of its own. A provider without a key gets the caller's own, in the form that
+//! the provider takes (`Authorization: Bearer`, `x-api-key`, ...), whichever form it came in.
+//!
+//! | allowed towards | headers |
+//! | --- | --- |
+//! | all | `content-type`, `accept`, `accept-encoding`, `user-agent`, `idempotency-key`, `x-request-id`, `traceparent`, `tracestate`, `x-stainless-*` |
+//! | OpenAI and what speaks its API | `openai-*`, `http-referer`, `x-title` |
+//! | Anthropic | `anthropic-*` |
+//! | Gemini | `x-goog-api-client`, `x-goog-user-project` |
+//!
+//! Headers of the configuration come last and win.
+
+mod headers;
+mod layer;
+mod service;
+
+pub use self::headers::caller_key;
+pub use self::layer::EndpointLayer;
+pub use self::service::{Endpoint, ResponseFuture};

@@ -1,0 +1,91 @@
+//! The service.
+
+use super::{EndpointLayer, headers};
+use http::Request;
+use mainstay_layers::BoxError;
+use pin_project_lite::pin_project;
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tower_service::Service;
+
+/// The service of [`EndpointLayer`].
+#[derive(Clone, Debug)]
+pub struct Endpoint<S> {
+    inner: S,
+    layer: EndpointLayer,
+}
+
+impl<S> Endpoint<S> {
+    pub(super) fn new(inner: S, layer: EndpointLayer) -> Self {
+        Self { inner, layer }
+    }
+}
+
+impl<S, B> Service<Request<B>> for Endpoint<S>
+where
+    S: Service<Request<B>>,
+    S::Error: Into<BoxError>,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (mut parts, body) = request.into_parts();
+        match self.layer.address(&parts.uri) {
+            Ok(uri) => {
+                parts.uri = uri;
+                parts.version = http::Version::default();
+                parts.headers = headers::rebuild(&parts.headers, &self.layer);
+                ResponseFuture { state: State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) } }
+            }
+            Err(error) => ResponseFuture { state: State::Refused { error: Some(error.into()) } },
+        }
+    }
+}
+
+pin_project! {
+    /// The future of [`Endpoint`].
+    #[derive(Debug)]
+    pub struct ResponseFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    #[derive(Debug)]
+    enum State<F> {
+        Sent {
+            #[pin]
+            inner: F,
+        },
+        Refused { error: Option<BoxError> },
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<R, E>>,
+    E: Into<BoxError>,
+{
+    type Output = Result<R, BoxError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            StateProj::Sent { inner } => inner.poll(cx).map_err(Into::into),
+            StateProj::Refused { error } => match error.take() {
+                Some(error) => Poll::Ready(Err(error)),
+                None => Poll::Pending,
+            },
+        }
+    }
+}

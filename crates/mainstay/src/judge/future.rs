@@ -1,0 +1,394 @@
+//! The future: from a call to a reply of which it is known what it is.
+
+use super::{
+    ErrorBody, JudgeBody, JudgeLayer, ReplyError, UsageCell,
+    body::Phase,
+    error::ErrorEvent,
+    tee::{Step, Tee},
+};
+use crate::dialect::{Dialect, Meaning, Whole, read_whole};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Response, StatusCode, header, response::Parts};
+use http_body::Body;
+use mainstay_layers::{
+    BoxError,
+    classify::{Class, Classify, Failed, Head, Verdict},
+    error::find_cause,
+    timeout::Progress,
+};
+use pin_project_lite::pin_project;
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::time::Sleep;
+
+/// What a judge knows of a call.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) layer: JudgeLayer,
+    pub(super) dialect: Dialect,
+    pub(super) stream: bool,
+    pub(super) progress: Progress,
+    pub(super) usage: Option<UsageCell>,
+}
+
+pin_project! {
+    /// The future of [`Judge`](super::Judge).
+    #[derive(Debug)]
+    pub struct ResponseFuture<F, B> {
+        #[pin]
+        state: State<F, B>,
+        reading: Reading,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    #[derive(Debug)]
+    enum State<F, B> {
+        Calling {
+            #[pin]
+            inner: F,
+        },
+        Collecting {
+            parts: Option<Parts>,
+            #[pin]
+            body: B,
+            read: Collected,
+            #[pin]
+            limit: Option<Sleep>,
+        },
+        Holding {
+            parts: Option<Parts>,
+            held: Held<B>,
+        },
+    }
+}
+
+/// The body of a reply that is no stream, as far as it was read.
+#[derive(Debug, Default)]
+struct Collected {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Collected {
+    fn push(&mut self, data: Bytes) {
+        if self.first.is_empty() && self.rest.is_empty() {
+            self.first = data;
+        } else {
+            if self.rest.is_empty() {
+                self.rest.extend_from_slice(&std::mem::take(&mut self.first));
+            }
+            self.rest.extend_from_slice(&data);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len().max(self.rest.len())
+    }
+
+    fn take(&mut self) -> Bytes {
+        if self.rest.is_empty() { std::mem::take(&mut self.first) } else { self.rest.split().freeze() }
+    }
+}
+
+/// A stream of which no content has been seen.
+#[derive(Debug)]
+struct Held<B> {
+    tee: Option<Tee<B>>,
+    blocks: VecDeque<Bytes>,
+    events: usize,
+    bytes: usize,
+}
+
+impl<F, B> ResponseFuture<F, B> {
+    pub(super) fn new(inner: F, reading: Reading) -> Self {
+        Self { state: State::Calling { inner }, reading }
+    }
+}
+
+impl<F, E, B> Future for ResponseFuture<F, B>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+    E: Into<BoxError>,
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Output = Result<Response<JudgeBody<B>>, BoxError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProj::Calling { inner } => {
+                    let (mut parts, body) = match ready!(inner.poll(cx)) {
+                        Ok(response) => response.into_parts(),
+                        Err(error) => return Poll::Ready(Err(this.reading.failed(error.into()))),
+                    };
+                    match this.reading.plan(&parts) {
+                        Plan::Refuse(error) => {
+                            return Poll::Ready(Err(Failed::new(Class::Malformed.into(), error).into()));
+                        }
+                        Plan::PassOn => {
+                            parts.extensions.insert(Verdict::new(Class::Success));
+                            let response = Response::from_parts(parts, JudgeBody::untouched(body));
+                            return Poll::Ready(Ok(response));
+                        }
+                        Plan::Hold => {
+                            let tee = Tee::new(
+                                body,
+                                this.reading.clone(),
+                                parts.status,
+                                parts.headers.clone(),
+                            );
+                            let held =
+                                Held { tee: Some(tee), blocks: VecDeque::new(), events: 0, bytes: 0 };
+                            State::Holding { parts: Some(parts), held }
+                        }
+                        Plan::Collect => {
+                            let limit = (!parts.status.is_success())
+                                .then(|| tokio::time::sleep(this.reading.layer.config.error_body));
+                            State::Collecting {
+                                parts: Some(parts),
+                                body,
+                                read: Collected::default(),
+                                limit,
+                            }
+                        }
+                    }
+                }
+                StateProj::Collecting { parts, body, read, limit } => {
+                    let is_error = parts.as_ref().is_some_and(|parts| !parts.status.is_success());
+                    let max = this.reading.layer.config.max_error_body;
+                    let end = ready!(poll_collect(body, read, limit, is_error.then_some(max), cx));
+                    let Some(parts) = parts.take() else { return Poll::Pending };
+                    return Poll::Ready(this.reading.judge_whole(parts, read.take(), end));
+                }
+                StateProj::Holding { parts, held } => {
+                    let outcome = ready!(held.poll(cx));
+                    let Some(parts) = parts.take() else { return Poll::Pending };
+                    return Poll::Ready(this.reading.judge_stream(parts, outcome));
+                }
+            };
+            this.state.set(next);
+        }
+    }
+}
+
+/// How the reading of a body ended.
+enum End {
+    /// At its end.
+    Whole,
+    /// At a bound: of an error's body, the rest is not worth waiting for.
+    Bound,
+    /// It broke.
+    Broken(BoxError),
+}
+
+fn poll_collect<B>(
+    mut body: Pin<&mut B>,
+    read: &mut Collected,
+    limit: Pin<&mut Option<Sleep>>,
+    max: Option<usize>,
+    cx: &mut Context<'_>,
+) -> Poll<End>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    loop {
+        match body.as_mut().poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    read.push(data);
+                }
+                if max.is_some_and(|max| read.len() > max) {
+                    return Poll::Ready(End::Bound);
+                }
+            }
+            Poll::Ready(Some(Err(error))) => return Poll::Ready(End::Broken(error.into())),
+            Poll::Ready(None) => return Poll::Ready(End::Whole),
+            Poll::Pending => {
+                return match limit.as_pin_mut() {
+                    Some(sleep) => sleep.poll(cx).map(|()| End::Bound),
+                    None => Poll::Pending,
+                };
+            }
+        }
+    }
+}
+
+/// How a stream's hold ended.
+enum Released<B> {
+    /// Hand it on from here.
+    Go(VecDeque<Bytes>, Tee<B>, Phase),
+    /// It failed before anything reached the caller.
+    Failed(Failed),
+}
+
+impl<B> Held<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Released<B>> {
+        loop {
+            let Some(tee) = &mut self.tee else { return Poll::Pending };
+            let step = ready!(tee.poll_step(cx));
+            let phase = match step {
+                Step::Failed(failed) => return Poll::Ready(Released::Failed(failed)),
+                Step::Complete(rest) => {
+                    self.blocks.push_back(rest);
+                    Phase::Ended
+                }
+                Step::Pass(raw, meaning) => {
+                    self.bytes += raw.len();
+                    self.events += usize::from(!raw.starts_with(b":"));
+                    self.blocks.push_back(raw);
+                    let config = &tee.reading.layer.config;
+                    let full = self.events > config.hold_events || self.bytes > config.hold_bytes;
+                    match meaning {
+                        Meaning::Content => Phase::Passing,
+                        Meaning::Terminal => Phase::Lingering,
+                        _ if full => Phase::Passing,
+                        _ => continue,
+                    }
+                }
+            };
+            if phase != Phase::Passing {
+                tee.note_usage();
+                if tee.reader.is_empty_answer() {
+                    let what = "the stream ended without a word, a tool call or a token";
+                    let error = ReplyError::NotAnAnswer { what };
+                    return Poll::Ready(Released::Failed(Failed::new(Class::Malformed.into(), error)));
+                }
+            }
+            let Some(tee) = self.tee.take() else { return Poll::Pending };
+            return Poll::Ready(Released::Go(in_one_go(&mut self.blocks), tee, phase));
+        }
+    }
+}
+
+/// What was held, as one frame.
+fn in_one_go(blocks: &mut VecDeque<Bytes>) -> VecDeque<Bytes> {
+    if blocks.len() > 1 {
+        let mut all = BytesMut::with_capacity(blocks.iter().map(Bytes::len).sum());
+        blocks.drain(..).for_each(|block| all.extend_from_slice(&block));
+        blocks.push_back(all.freeze());
+    }
+    std::mem::take(blocks)
+}
+
+/// What to do with a reply of which the head is known.
+enum Plan {
+    Refuse(ReplyError),
+    PassOn,
+    Hold,
+    Collect,
+}
+
+impl Reading {
+    fn plan(&self, parts: &Parts) -> Plan {
+        if parts.status.is_redirection() {
+            return Plan::Refuse(ReplyError::Redirect { status: parts.status });
+        }
+        if !parts.status.is_success() {
+            return Plan::Collect;
+        }
+        let kind = parts.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let is = |prefix: &str| {
+            kind.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
+        };
+        let stream = is("text/event-stream");
+        match self.dialect {
+            // Of an endpoint that we do not know, only JSON can be judged: it may be speech, or a file.
+            Dialect::Other if !is("application/json") => Plan::PassOn,
+            Dialect::Other => Plan::Collect,
+            _ if stream => Plan::Hold,
+            // A stream was asked for and this may be one, from a server that does not name its type.
+            _ if self.stream && kind.is_empty() => Plan::Hold,
+            _ => Plan::Collect,
+        }
+    }
+
+    /// An error, with the judgement on it where nobody below has given one.
+    fn failed(&self, error: BoxError) -> BoxError {
+        if find_cause::<Failed>(&*error).is_some() {
+            return error;
+        }
+        Failed::new(self.layer.classifier.error(&*error), error).into()
+    }
+
+    fn judge_whole<B>(
+        &self,
+        mut parts: Parts,
+        body: Bytes,
+        end: End,
+    ) -> Result<Response<JudgeBody<B>>, BoxError> {
+        if !parts.status.is_success() {
+            let verdict = self.layer.classifier.body(Head::of_parts(&parts), &body);
+            return Ok(error_reply(parts, body, verdict));
+        }
+        match end {
+            End::Broken(error) => return Err(self.failed(error)),
+            End::Whole | End::Bound => {}
+        }
+        let what = match read_whole(self.dialect, &body) {
+            Whole::Answer { usage } => {
+                if let Some(cell) = &self.usage {
+                    cell.set(usage);
+                }
+                parts.extensions.insert(Verdict::new(Class::Success));
+                return Ok(Response::from_parts(parts, JudgeBody::whole(body)));
+            }
+            Whole::Error { object } => {
+                let verdict = self.layer.classifier.error_object(Head::of_parts(&parts), object);
+                return Ok(error_reply(parts, body, verdict));
+            }
+            Whole::Empty => "it holds no answer",
+            Whole::NotJson if body.iter().all(u8::is_ascii_whitespace) => "it is empty",
+            Whole::NotJson => "it is not JSON",
+        };
+        Err(Failed::new(Class::Malformed.into(), ReplyError::NotAnAnswer { what }).into())
+    }
+
+    fn judge_stream<B>(
+        &self,
+        mut parts: Parts,
+        outcome: Released<B>,
+    ) -> Result<Response<JudgeBody<B>>, BoxError>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BoxError>,
+    {
+        match outcome {
+            Released::Go(held, tee, phase) => {
+                parts.extensions.insert(Verdict::new(Class::Success));
+                Ok(Response::from_parts(parts, JudgeBody::stream(held, tee, phase)))
+            }
+            Released::Failed(failed) => match find_cause::<ReplyError>(&failed) {
+                Some(ReplyError::Provider(ErrorEvent { data, .. })) => {
+                    let (data, verdict) = (data.clone(), failed.verdict().clone());
+                    Ok(error_reply(parts, data, verdict))
+                }
+                _ => Err(failed.into()),
+            },
+        }
+    }
+}
+
+/// An error reply, whole: the status that the error stands for, its body as JSON or as it came, and the judgement.
+fn error_reply<B>(mut parts: Parts, body: Bytes, verdict: Verdict) -> Response<JudgeBody<B>> {
+    if parts.status.is_success() {
+        parts.status = verdict.status.unwrap_or(StatusCode::BAD_GATEWAY);
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.extensions.insert(verdict);
+    parts.extensions.insert(ErrorBody(body.clone()));
+    Response::from_parts(parts, JudgeBody::whole(body))
+}

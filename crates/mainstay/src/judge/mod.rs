@@ -1,0 +1,65 @@
+//! Knowing what a reply is before anyone acts on it.
+//!
+//! LLM APIs fail inside a 200: a JSON body that holds an `error`, a stream whose first event is one, a login page, an
+//! answer without choices, a stream that ends without an end. [`JudgeLayer`] reads as much of a reply as it takes to know,
+//! and says it once, as a [`Verdict`](mainstay_layers::classify::Verdict), for all who act on it above: retry, breaker,
+//! fallback, metrics.
+//!
+//! | reply | what is read | what comes of it |
+//! | --- | --- | --- |
+//! | an error status | its body, at most 256 KiB and for at most [`error_body`](JudgeConfig::error_body) | the reply, whole, with its verdict in the extensions |
+//! | a redirect | nothing | [`ReplyError::Redirect`]: an API does not redirect, and what it carries goes nowhere |
+//! | JSON | all of it (bound it with a `BodyLimitLayer` below) | the reply whole; an error inside becomes a reply with the status it stands for; no answer is [`ReplyError::NotAnAnswer`] |
+//! | a stream | until its first content | the held bytes in one go, then each event as it comes |
+//! | anything else | nothing | the reply as it is |
+//!
+//! **Hold until content.** What comes before the first content of a stream (role chunks, `message_start`, pings, comments) is
+//! held, at most 64 events or 256 KiB, and handed on byte for byte with it. Until then nothing has reached the caller and
+//! everything may still be tried again.
+//!
+//! **Ends.** After that the body passes events through as they came, whole ones only, and ends in one of three ways: properly,
+//! after the terminal of its dialect (a chat stream that finished without `[DONE]` gets one); with
+//! [`ReplyError::Provider`], the provider's own error event; or with another typed error, such as [`ReplyError::Truncated`]
+//! or the timer that fired. Errors carry a [`Failed`](mainstay_layers::classify::Failed) whose verdict is `committed`.
+//! Once the terminal was seen, the connection gets 100 ms to end its message, so that it can be used again.
+//!
+//! A judge stands outside timeouts and limits, so that it sees their errors, and inside concurrency, breaker and retry.
+
+mod body;
+mod config;
+mod error;
+mod future;
+mod layer;
+mod service;
+mod tee;
+
+pub use self::body::JudgeBody;
+pub use self::config::JudgeConfig;
+pub use self::error::{ErrorEvent, ReplyError};
+pub use self::future::ResponseFuture;
+pub use self::layer::JudgeLayer;
+pub use self::service::Judge;
+
+use crate::dialect::Usage;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The body of an error reply, in the extensions of the response beside its verdict.
+#[derive(Clone, Debug)]
+pub struct ErrorBody(pub Bytes);
+
+/// Where a judge writes down the tokens of an answer, for whoever put it into the request's extensions.
+#[derive(Clone, Debug, Default)]
+pub struct UsageCell(Arc<Mutex<Usage>>);
+
+impl UsageCell {
+    /// What is known so far; of a stream, all of it at its end.
+    pub fn get(&self) -> Usage {
+        self.0.lock().clone()
+    }
+
+    fn set(&self, usage: Usage) {
+        *self.0.lock() = usage;
+    }
+}

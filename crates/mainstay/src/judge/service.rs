@@ -1,0 +1,59 @@
+//! The service.
+
+use super::{JudgeBody, JudgeLayer, ResponseFuture, UsageCell, future::Reading};
+use crate::{dialect::Dialect, peek::Call};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use mainstay_layers::{
+    BoxError,
+    timeout::{Progress, Streaming},
+};
+use std::task::{Context, Poll};
+use tower_service::Service;
+
+/// The service of [`JudgeLayer`].
+#[derive(Clone, Debug)]
+pub struct Judge<S> {
+    inner: S,
+    layer: JudgeLayer,
+}
+
+impl<S> Judge<S> {
+    pub(super) fn new(inner: S, layer: JudgeLayer) -> Self {
+        Self { inner, layer }
+    }
+}
+
+impl<S, B, RB> Service<Request<B>> for Judge<S>
+where
+    S: Service<Request<B>, Response = Response<RB>>,
+    S::Error: Into<BoxError>,
+    RB: Body<Data = Bytes>,
+    RB::Error: Into<BoxError>,
+{
+    type Response = Response<JudgeBody<RB>>;
+    type Error = BoxError;
+    type Future = ResponseFuture<S::Future, RB>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let extensions = request.extensions();
+        let (dialect, stream) = match extensions.get::<Call>() {
+            Some(call) => (call.dialect, call.stream),
+            None => (
+                Dialect::of_path(request.uri().path()),
+                extensions.get::<Streaming>().is_some_and(|streaming| streaming.0),
+            ),
+        };
+        let usage = extensions.get::<UsageCell>().cloned();
+        // Fresh for each try: the content of an earlier one is none of this one's.
+        let progress = Progress::new();
+        request.extensions_mut().insert(progress.clone());
+        let reading = Reading { layer: self.layer.clone(), dialect, stream, progress, usage };
+        ResponseFuture::new(self.inner.call(request), reading)
+    }
+}

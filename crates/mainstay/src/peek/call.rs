@@ -1,0 +1,52 @@
+//! What the layers below need to know about a call, in the request's extensions.
+
+use super::Peeked;
+use crate::{body::RequestBody, dialect::Dialect};
+use bytes::Bytes;
+use http::Request;
+use mainstay_layers::timeout::Streaming;
+use std::{ops::Range, sync::Arc};
+
+/// What is known of a call before it is sent: its dialect, model and whether it asks for a stream.
+///
+/// Stands in the extensions of the request; the router reads it, and so do judge and endpoint below.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The API that the caller speaks.
+    pub dialect: Dialect,
+    /// The model that the caller asked for.
+    pub model: Arc<str>,
+    /// Whether the caller asked for a stream.
+    pub stream: bool,
+    /// Where the model's name stands in the body, quotes included.
+    model_range: Range<usize>,
+}
+
+impl Call {
+    /// A call in `dialect` with a body of which `peeked` is known.
+    pub fn new(dialect: Dialect, peeked: Peeked) -> Self {
+        Self {
+            dialect,
+            model: peeked.model.into(),
+            stream: peeked.stream,
+            model_range: peeked.model_range,
+        }
+    }
+
+    /// The request of this call: the body as it came, and in its extensions this and what the layers need.
+    pub fn into_request<B>(self, request: Request<B>, body: Bytes) -> Request<RequestBody> {
+        let (mut parts, _) = request.into_parts();
+        parts.extensions.insert(Streaming(self.stream));
+        parts.extensions.insert(self);
+        Request::from_parts(parts, RequestBody::from(body))
+    }
+
+    /// `body` with the model's name replaced and nothing else touched.
+    pub fn rename(&self, body: &RequestBody, model: &str) -> RequestBody {
+        if *self.model == *model {
+            return body.clone();
+        }
+        let name = Bytes::from(serde_json::Value::from(model).to_string());
+        body.splice(self.model_range.clone(), name).unwrap_or_else(|| body.clone())
+    }
+}

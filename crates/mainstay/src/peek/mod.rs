@@ -1,0 +1,187 @@
+//! Reading just as much of a request as routing needs: which model, and whether a stream is asked for.
+//!
+//! The body is scanned once, without building a tree of it; everything else in it stays as the caller wrote it, so that
+//! numbers, key order and blanks reach the provider unchanged. A body with two `model` keys is refused: parsers differ on
+//! which one counts, and routing by one while the provider reads the other would be a way around every rule.
+//!
+//! ```
+//! let body = br#"{"messages": [], "model": "gpt-9", "stream": true}"#;
+//! let peeked = mainstay::peek::peek(body).unwrap();
+//! assert_eq!((peeked.model.as_str(), peeked.stream), ("gpt-9", true));
+//! assert_eq!(&body[peeked.model_range], b"\"gpt-9\"");
+//! ```
+
+mod call;
+
+pub use call::Call;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::{borrow::Cow, fmt, ops::Range};
+
+/// What a request says about where it wants to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peeked {
+    /// The model's name.
+    pub model: String,
+    /// Where the name stands in the body, quotes included.
+    pub model_range: Range<usize>,
+    /// Whether a stream is asked for (`"stream": true`).
+    pub stream: bool,
+}
+
+/// Why a body cannot be routed. Its words are meant for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeekError {
+    /// The body is not one JSON object.
+    NotJson {
+        /// What the parser found, with line and column.
+        what: String,
+    },
+    /// There is no `model`.
+    NoModel,
+    /// `model` or `stream` is there, but not of the type that it must have, or twice.
+    BadField {
+        /// Which field.
+        field: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl PeekError {
+    /// The field that is at fault, if it is one.
+    pub fn param(&self) -> Option<&'static str> {
+        match self {
+            PeekError::NotJson { .. } => None,
+            PeekError::NoModel => Some("model"),
+            PeekError::BadField { field, .. } => Some(field),
+        }
+    }
+}
+
+impl fmt::Display for PeekError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PeekError::NotJson { what } => write!(f, "the request body is not a JSON object: {what}"),
+            PeekError::NoModel => f.write_str("the request body names no model: add \"model\": \"...\""),
+            PeekError::BadField { field, what } => write!(f, "\"{field}\" {what}"),
+        }
+    }
+}
+
+impl std::error::Error for PeekError {}
+
+/// A borrowed view of the two fields; serde refuses a field that comes twice, however its name is escaped.
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    stream: Option<&'a RawValue>,
+}
+
+/// Reads `model` and `stream` of a JSON request body.
+///
+/// # Errors
+/// [`PeekError`] where the body is not a JSON object, names no model, names one twice, or has a field of a wrong type.
+pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
+    let fields: Fields<'_> = serde_json::from_slice(body).map_err(|error| explain(body, &error))?;
+    let raw = fields.model.map(RawValue::get).filter(|raw| *raw != "null").ok_or(PeekError::NoModel)?;
+    let model: Cow<'_, str> = serde_json::from_str(raw)
+        .map_err(|_| PeekError::BadField { field: "model", what: "must be a string" })?;
+    if model.trim().is_empty() {
+        return Err(PeekError::BadField { field: "model", what: "must not be empty" });
+    }
+    let stream = match fields.stream.map(RawValue::get) {
+        None | Some("null" | "false") => false,
+        Some("true") => true,
+        Some(_) => return Err(PeekError::BadField { field: "stream", what: "must be true or false" }),
+    };
+    let model_range =
+        offset(body, raw).ok_or(PeekError::BadField { field: "model", what: "cannot be found in the body" })?;
+    Ok(Peeked { model: model.into_owned(), model_range, stream })
+}
+
+/// Where `part`, a slice of `body`, stands in it.
+fn offset(body: &[u8], part: &str) -> Option<Range<usize>> {
+    let start = (part.as_ptr() as usize).checked_sub(body.as_ptr() as usize)?;
+    let end = start.checked_add(part.len())?;
+    (end <= body.len()).then_some(start..end)
+}
+
+fn explain(body: &[u8], error: &serde_json::Error) -> PeekError {
+    let text = error.to_string();
+    for field in ["model", "stream"] {
+        if text.contains(&format!("duplicate field `{field}`")) {
+            return PeekError::BadField { field, what: "stands twice in the request body" };
+        }
+    }
+    let what = if body.iter().all(u8::is_ascii_whitespace) {
+        "it is empty".to_owned()
+    } else if error.is_data() {
+        "it is JSON of another type".to_owned()
+    } else {
+        text
+    };
+    PeekError::NotJson { what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found_wherever_it_stands() {
+        for body in [
+            r#"{"model":"m","stream":true,"x":{"model":"other"}}"#,
+            r#"{ "x" : [1, {"stream": false}] , "stream" : true, "model" : "m" }"#,
+            r#"{"mod\u0065l":"m","stream":true}"#,
+        ] {
+            let peeked = peek(body.as_bytes()).unwrap();
+            assert_eq!((peeked.model.as_str(), peeked.stream), ("m", true), "{body}");
+            assert_eq!(&body[peeked.model_range], "\"m\"");
+        }
+    }
+
+    #[test]
+    fn an_escaped_name_is_read_and_its_own_bytes_are_ranged() {
+        let body = r#"{"model":"a\/b\u00e9"}"#;
+        let peeked = peek(body.as_bytes()).unwrap();
+        assert_eq!(peeked.model, "a/bé");
+        assert_eq!(&body[peeked.model_range], r#""a\/b\u00e9""#);
+    }
+
+    #[test]
+    fn two_models_are_refused_however_the_key_is_spelt() {
+        for body in [r#"{"model":"a","model":"b"}"#, r#"{"model":"a","x":1,"mod\u0065l":"b"}"#] {
+            assert_eq!(peek(body.as_bytes()).unwrap_err().param(), Some("model"), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_routed_says_why() {
+        for (body, words) in [
+            ("", "empty"),
+            ("{oops", "not a JSON object"),
+            ("[1]", "not a JSON object"),
+            ("\"model\"", "not a JSON object"),
+            (r#"{"model":"m"} x"#, "trailing"),
+            (r#"{"messages":[]}"#, "names no model"),
+            (r#"{"model":null}"#, "names no model"),
+            (r#"{"model":7}"#, "must be a string"),
+            (r#"{"model":" "}"#, "must not be empty"),
+            (r#"{"model":"m","stream":"yes"}"#, "true or false"),
+        ] {
+            let error = peek(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(words), "{body}: {error}");
+        }
+    }
+
+    #[test]
+    fn depth_is_no_danger() {
+        let body = format!(r#"{{"model":"m","x":{}{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
+        assert_eq!(peek(body.as_bytes()).unwrap().model, "m");
+    }
+}

@@ -1,0 +1,419 @@
+//! What happened at each try, for the error of all targets, for headers and for metrics.
+//!
+//! [`AttemptLayer`] stands inside retry and breaker and outside the judge, so that it sees each try once and whole: a
+//! stream's try ends when the stream does.
+
+use crate::dialect;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use mainstay_layers::{
+    BoxError,
+    classify::{Class, Classify, Head, HttpClassifier, Verdict},
+    retry,
+};
+use parking_lot::Mutex;
+use pin_project_lite::pin_project;
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::Instant;
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// More tries than this are counted, but not listed.
+const MAX_LISTED: usize = 64;
+
+/// The names of a target, as configuration gave them. Labels of metrics come from here and never from callers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TargetName {
+    /// The provider's name.
+    pub provider: Arc<str>,
+    /// The model that is asked of it, where the target names one.
+    pub model: Option<Arc<str>>,
+}
+
+impl TargetName {
+    /// Splits `provider/model` or `provider`: exactly the first segment is the provider.
+    pub fn parse(text: &str) -> Self {
+        match text.split_once('/') {
+            Some((provider, model)) => Self { provider: provider.into(), model: Some(model.into()) },
+            None => Self { provider: text.into(), model: None },
+        }
+    }
+}
+
+impl std::fmt::Display for TargetName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.provider)?;
+        match &self.model {
+            Some(model) => write!(f, "/{model}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The model that a fallback asks of a target, in the request's extensions.
+#[derive(Clone, Debug)]
+pub(super) struct AskedModel(pub(super) Arc<str>);
+
+/// The end of one try.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// The provider's name.
+    pub provider: Arc<str>,
+    /// The model that was asked of it.
+    pub model: Arc<str>,
+    /// The status of its reply, if it replied; of an error inside a 200, the status that it stands for.
+    pub status: Option<StatusCode>,
+    /// What became of it. A call that one of our own layers refused is not a try, and has a word of its own here:
+    /// `circuit_open`, `overloaded`, `cooling`, `unsupported`.
+    pub class: &'static str,
+    /// The provider's or our own words, with every known key cut out.
+    pub message: Option<Arc<str>>,
+    /// How long it took until this was known.
+    pub took: Duration,
+}
+
+impl Attempt {
+    /// The entry in the error of all targets.
+    pub fn to_entry(&self) -> dialect::Attempt {
+        dialect::Attempt {
+            provider: self.provider.to_string(),
+            model: self.model.to_string(),
+            status: self.status.map(|status| status.as_u16()),
+            class: self.class,
+            message: self.message.as_deref().unwrap_or_default().to_owned(),
+            ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// A provider's own error reply, kept whole.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastReply {
+    /// Which provider it came from.
+    pub provider: Arc<str>,
+    /// Its status; of an error inside a 200, the status that it stands for.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body, as far as it was read.
+    pub body: Bytes,
+    /// The judgement on it.
+    pub verdict: Verdict,
+}
+
+/// The tries of one call, at all targets. A cheap handle in the request's extensions.
+#[derive(Clone, Debug, Default)]
+pub struct AttemptLog(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    tries: u32,
+    listed: Vec<Attempt>,
+    last: Option<LastReply>,
+}
+
+impl AttemptLog {
+    /// How many tries were made, at all targets.
+    pub fn tries(&self) -> u32 {
+        self.0.lock().tries
+    }
+
+    /// The first 64 of them that failed, and the refusals of our own layers between them.
+    pub fn failed(&self) -> Vec<Attempt> {
+        self.0.lock().listed.clone()
+    }
+
+    /// The last error reply that a provider gave in full.
+    pub fn last_reply(&self) -> Option<LastReply> {
+        self.0.lock().last.clone()
+    }
+
+    /// Lists something that was no try: a refusal of our own.
+    pub fn refused(&self, attempt: Attempt) {
+        let mut inner = self.0.lock();
+        if inner.listed.len() < MAX_LISTED {
+            inner.listed.push(attempt);
+        }
+    }
+
+    fn begin(&self) {
+        let mut inner = self.0.lock();
+        inner.tries = inner.tries.saturating_add(1);
+    }
+
+    fn fail(&self, attempt: Attempt, reply: Option<LastReply>) {
+        let mut inner = self.0.lock();
+        if reply.is_some() {
+            inner.last = reply;
+        }
+        if inner.listed.len() < MAX_LISTED {
+            inner.listed.push(attempt);
+        }
+    }
+}
+
+/// Who is told of each try.
+pub trait Observe: Send + Sync {
+    /// A try ended. For a stream that is its end, not its head.
+    fn attempt(&self, target: &TargetName, class: Class, took: Duration) {
+        let _ = (target, class, took);
+    }
+    /// A try that is not the first one at its target began.
+    fn retry(&self, target: &TargetName) {
+        let _ = target;
+    }
+    /// The first content came.
+    fn first_content(&self, target: &TargetName, took: Duration) {
+        let _ = (target, took);
+    }
+    /// A call went on to another target after `class` at this one.
+    fn fallback(&self, from: &TargetName, class: Class) {
+        let _ = (from, class);
+    }
+}
+
+/// Nobody.
+impl Observe for () {}
+
+/// Records each try at a target in the request's [`AttemptLog`] and tells an [`Observe`]r.
+#[derive(Clone)]
+pub struct AttemptLayer {
+    target: Arc<TargetName>,
+    observer: Arc<dyn Observe>,
+}
+
+impl AttemptLayer {
+    /// Records tries at `target`.
+    pub fn new(target: Arc<TargetName>, observer: Arc<dyn Observe>) -> Self {
+        Self { target, observer }
+    }
+}
+
+impl std::fmt::Debug for AttemptLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AttemptLayer").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+impl<S> Layer<S> for AttemptLayer {
+    type Service = AttemptService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        AttemptService { inner, layer: self.clone() }
+    }
+}
+
+/// The service of [`AttemptLayer`].
+#[derive(Clone, Debug)]
+pub struct AttemptService<S> {
+    inner: S,
+    layer: AttemptLayer,
+}
+
+impl<S, B, RB> Service<Request<B>> for AttemptService<S>
+where
+    S: Service<Request<B>, Response = Response<RB>>,
+    S::Error: Into<BoxError>,
+    RB: Body,
+{
+    type Response = Response<AttemptBody<RB>>;
+    type Error = BoxError;
+    type Future = AttemptFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let extensions = request.extensions();
+        let log = extensions.get::<AttemptLog>().cloned().unwrap_or_default();
+        let model = match extensions.get::<AskedModel>() {
+            Some(AskedModel(model)) => model.clone(),
+            None => self.layer.target.model.clone().unwrap_or_else(|| Arc::from("")),
+        };
+        if extensions.get::<retry::Attempt>().is_some_and(|attempt| attempt.number() > 1) {
+            self.layer.observer.retry(&self.layer.target);
+        }
+        log.begin();
+        let record = Record { layer: self.layer.clone(), log, model, since: Instant::now(), open: true };
+        AttemptFuture { inner: self.inner.call(request), record: Some(record) }
+    }
+}
+
+/// One try that is under way. Dropped while open, it was the caller who left.
+#[derive(Debug)]
+struct Record {
+    layer: AttemptLayer,
+    log: AttemptLog,
+    model: Arc<str>,
+    since: Instant,
+    open: bool,
+}
+
+impl Record {
+    fn succeed(&mut self) {
+        self.end(Class::Success);
+    }
+
+    fn fail(&mut self, verdict: &Verdict, status: Option<StatusCode>, reply: Option<LastReply>) {
+        if !self.open {
+            return;
+        }
+        self.log.fail(
+            Attempt {
+                provider: self.layer.target.provider.clone(),
+                model: self.model.clone(),
+                status,
+                class: verdict.class.as_str(),
+                message: verdict.message.clone(),
+                took: self.since.elapsed(),
+            },
+            reply,
+        );
+        tracing::debug!(
+            provider = &*self.layer.target.provider,
+            class = verdict.class.as_str(),
+            status = status.map(|status| status.as_u16()),
+            wait_ms = verdict.wait.map(|wait| wait.as_millis()),
+            "attempt failed"
+        );
+        self.end(verdict.class);
+    }
+
+    fn end(&mut self, class: Class) {
+        if std::mem::take(&mut self.open) {
+            self.layer.observer.attempt(&self.layer.target, class, self.since.elapsed());
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.end(Class::Cancelled);
+    }
+}
+
+pin_project! {
+    /// The future of [`AttemptService`].
+    #[derive(Debug)]
+    pub struct AttemptFuture<F> {
+        #[pin]
+        inner: F,
+        record: Option<Record>,
+    }
+}
+
+impl<F, E, RB> Future for AttemptFuture<F>
+where
+    F: Future<Output = Result<Response<RB>, E>>,
+    E: Into<BoxError>,
+    RB: Body,
+{
+    type Output = Result<Response<AttemptBody<RB>>, BoxError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let outcome = ready!(this.inner.poll(cx));
+        let mut record = this.record.take();
+        let classifier = HttpClassifier::new();
+        match outcome {
+            Err(error) => {
+                let error = error.into();
+                if let Some(record) = &mut record {
+                    record.fail(&classifier.error(&*error), None, None);
+                }
+                Poll::Ready(Err(error))
+            }
+            Ok(response) => {
+                let verdict = classifier.head(Head::of(&response));
+                if let Some(record) = &mut record {
+                    if !verdict.is_success() {
+                        let status = verdict.status.unwrap_or(response.status());
+                        let body = response.extensions().get::<crate::judge::ErrorBody>();
+                        let reply = body.map(|body| LastReply {
+                            provider: record.layer.target.provider.clone(),
+                            status,
+                            headers: response.headers().clone(),
+                            body: body.0.clone(),
+                            verdict: verdict.clone(),
+                        });
+                        record.fail(&verdict, Some(status), reply);
+                    } else if response.body().size_hint().exact().is_some() {
+                        // It is here whole: what the caller does with it says nothing about the provider.
+                        record.succeed();
+                    } else {
+                        record.layer.observer.first_content(&record.layer.target, record.since.elapsed());
+                    }
+                }
+                let record = record.filter(|record| record.open);
+                Poll::Ready(Ok(response.map(|inner| AttemptBody { inner, record })))
+            }
+        }
+    }
+}
+
+pin_project! {
+    /// A body whose end ends the record of its try.
+    #[derive(Debug)]
+    pub struct AttemptBody<B> {
+        #[pin]
+        inner: B,
+        record: Option<Record>,
+    }
+}
+
+impl<B> Body for AttemptBody<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
+        let mut this = self.project();
+        match ready!(this.inner.as_mut().poll_frame(cx)) {
+            Some(Ok(frame)) => {
+                if this.inner.is_end_stream() {
+                    if let Some(mut record) = this.record.take() {
+                        record.succeed();
+                    }
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(error)) => {
+                let error = error.into();
+                if let Some(mut record) = this.record.take() {
+                    record.fail(&HttpClassifier::new().error(&*error), None, None);
+                }
+                Poll::Ready(Some(Err(error)))
+            }
+            None => {
+                if let Some(mut record) = this.record.take() {
+                    record.succeed();
+                }
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

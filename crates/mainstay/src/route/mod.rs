@@ -1,0 +1,44 @@
+//! Which stack answers a call, and what happens when it does not.
+//!
+//! A [`Router`] chooses a [`Route`] by the model's name; a [`Fallback`] asks the route's [`Target`]s one after the other; each
+//! target is a stack of layers over a client, with a circuit and a cooldown by which it is passed by while it is no use.
+//! [`AttemptLayer`] in each stack records the tries, so that a reply and an error can say honestly what happened.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::Full;
+//! use mainstay::{body::RequestBody, dialect::Dialect, peek::{Call, peek}, route::{Fallback, Router, Target, TargetName}};
+//! use tower::{ServiceExt, service_fn};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let well = service_fn(|_: Request<RequestBody>| async {
+//!     Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from_static(b"{}"))))
+//! });
+//! let target = Target::new(TargetName::parse("well"), well);
+//! let router = Router::builder().route("gpt-*", Fallback::new([target])).build();
+//!
+//! let body = Bytes::from_static(br#"{"model": "gpt-9"}"#);
+//! let call = Call::new(Dialect::ChatCompletions, peek(&body).unwrap());
+//! let reply = router.oneshot(call.into_request(Request::new(()), body)).await.unwrap();
+//! assert!(reply.status().is_success());
+//! # });
+//! ```
+
+mod attempt;
+mod cooldown;
+mod failed;
+mod fallback;
+mod pattern;
+mod router;
+mod target;
+
+pub use self::attempt::{
+    Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe, TargetName,
+};
+pub use self::cooldown::{Cooldown, Cooling, Scope};
+pub use self::failed::{CallFailed, own_words};
+pub use self::fallback::{Fallback, FallbackFuture, Served};
+pub use self::pattern::{Pattern, Table};
+pub use self::router::{ModelNotFound, Route, Router, RouterBuilder, RouterFuture};
+pub use self::target::{ReplyBody, Stack, Target};

@@ -1,0 +1,147 @@
+//! A place where a call can go: a provider's stack, and what a fallback must know to pass it by.
+
+use super::{attempt::TargetName, cooldown::{Cooldown, Cooling, Scope}};
+use crate::{body::RequestBody, dialect::Dialect};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
+use mainstay_layers::{BoxError, breaker::CircuitBreaker};
+use std::{fmt, sync::Arc, time::Duration};
+use tower::{ServiceExt, util::BoxCloneSyncService};
+use tower_service::Service;
+
+/// The body of a reply that came through a router.
+pub type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
+
+/// A stack of layers over a client, its type erased. This is the one place where types are erased.
+pub type Stack = BoxCloneSyncService<Request<RequestBody>, Response<ReplyBody>, BoxError>;
+
+/// Which dialects a target understands as they are.
+type Speaks = Arc<dyn Fn(Dialect) -> bool + Send + Sync>;
+
+/// One target of a route. Cheap to clone; clones share circuit and cooldown.
+#[derive(Clone)]
+pub struct Target {
+    pub(super) name: Arc<TargetName>,
+    /// The model to ask for where the name of the target has none: the rest of a caller's `provider/model`.
+    asked: Option<Arc<str>>,
+    pub(super) stack: Stack,
+    breaker: Option<CircuitBreaker>,
+    cooldown: Cooldown,
+    speaks: Option<Speaks>,
+    own_key: bool,
+}
+
+/// Why a target is passed by without asking it.
+#[derive(Clone, Debug)]
+pub(super) enum Skip {
+    /// It does not speak the caller's dialect.
+    Unsupported,
+    /// Its circuit is open.
+    Open { retry_in: Duration },
+    /// It cools.
+    Cooling(Cooling),
+}
+
+impl Target {
+    /// A target called `name` whose calls go through `stack`.
+    pub fn new<S, B>(name: impl Into<Arc<TargetName>>, stack: S) -> Self
+    where
+        S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let stack = stack
+            .map_response(|response: Response<B>| response.map(|body| body.map_err(Into::into).boxed_unsync()))
+            .map_err(Into::into);
+        Self {
+            name: name.into(),
+            asked: None,
+            stack: BoxCloneSyncService::new(stack),
+            breaker: None,
+            cooldown: Cooldown::new(),
+            speaks: None,
+            own_key: true,
+        }
+    }
+
+    /// The circuit breaker in its stack, so that an open circuit is passed by without a call.
+    #[must_use]
+    pub fn with_breaker(mut self, breaker: CircuitBreaker) -> Self {
+        self.breaker = Some(breaker);
+        self
+    }
+
+    /// Which dialects it understands; without this, all.
+    #[must_use]
+    pub fn with_dialects(mut self, speaks: impl Fn(Dialect) -> bool + Send + Sync + 'static) -> Self {
+        self.speaks = Some(Arc::new(speaks));
+        self
+    }
+
+    /// Whether calls go with a key of the target's own (the default) or with the caller's: what a key suffers concerns
+    /// other callers only in the first case.
+    #[must_use]
+    pub fn with_own_key(mut self, own_key: bool) -> Self {
+        self.own_key = own_key;
+        self
+    }
+
+    /// The same target, asked for `model`: circuit, cooldown and name in metrics stay those of the configuration.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Self {
+        Self { asked: Some(model.into()), ..self.clone() }
+    }
+
+    /// The model to ask of it for a call that named `model`.
+    pub(super) fn model(&self, model: Option<&Arc<str>>) -> Arc<str> {
+        self.asked.as_ref().or(self.name.model.as_ref()).or(model).cloned().unwrap_or_else(|| Arc::from(""))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Arc<TargetName> {
+        &self.name
+    }
+
+    /// Its circuit breaker.
+    pub fn breaker(&self) -> Option<&CircuitBreaker> {
+        self.breaker.as_ref()
+    }
+
+    /// Its cooldown.
+    pub fn cooldown(&self) -> &Cooldown {
+        &self.cooldown
+    }
+
+    /// What a failure here says about other callers' calls.
+    pub(super) fn scope(&self) -> Scope {
+        Scope { own_key: self.own_key, own_model: self.name.model.is_some() }
+    }
+
+    /// Why it would not be asked now. Costs a few loads.
+    pub(super) fn skip(&self, dialect: Option<Dialect>) -> Option<Skip> {
+        if let (Some(speaks), Some(dialect)) = (&self.speaks, dialect) {
+            if !speaks(dialect) {
+                return Some(Skip::Unsupported);
+            }
+        }
+        if let Some(cooling) = self.cooldown.cooling() {
+            return Some(Skip::Cooling(cooling));
+        }
+        let retry_in = self.breaker.as_ref().and_then(CircuitBreaker::retry_in)?;
+        Some(Skip::Open { retry_in })
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target")
+            .field("name", &self.name)
+            .field("breaker", &self.breaker)
+            .field("cooldown", &self.cooldown)
+            .finish_non_exhaustive()
+    }
+}

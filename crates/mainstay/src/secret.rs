@@ -1,0 +1,133 @@
+//! Credentials: never shown, and cut out of whatever a provider repeats.
+
+use bytes::Bytes;
+use http::HeaderValue;
+use memchr::memmem;
+use std::{fmt, sync::Arc};
+
+/// An API key. Its `Debug` shows nothing of it, and the header values made of it are marked sensitive.
+#[derive(Clone)]
+pub struct ApiKey(Arc<str>);
+
+impl ApiKey {
+    /// A key; `None` where no header can hold it, or where it is empty. Blanks and line ends around it are trimmed.
+    pub fn new(key: &str) -> Option<Self> {
+        let key = key.trim();
+        let visible = !key.is_empty() && key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        visible.then(|| Self(key.into()))
+    }
+
+    /// The header value `prefix` + key, marked sensitive.
+    pub fn header(&self, prefix: &str) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// The key itself. Handle with care.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+/// Cuts known secrets out of text that goes to a caller or a log.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Arc<[Box<str>]>,
+}
+
+/// What stands in place of a secret.
+const MASK: &str = "[redacted]";
+
+/// Shorter secrets would hit ordinary words.
+const SHORTEST: usize = 8;
+
+impl Redactor {
+    /// A redactor of these secrets; those under eight characters are left alone, they would hit ordinary words.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut secrets: Vec<Box<str>> =
+            secrets.into_iter().filter(|one| one.len() >= SHORTEST).map(Box::from).collect();
+        // The longest first, so that a key that holds another one goes whole.
+        secrets.sort_by_key(|one| std::cmp::Reverse(one.len()));
+        secrets.dedup();
+        Self { secrets: secrets.into() }
+    }
+
+    /// The same redactor with one more secret: the caller's own credential.
+    #[must_use]
+    pub fn and(&self, secret: Option<&str>) -> Self {
+        match secret.map(str::trim) {
+            Some(secret) if secret.len() >= SHORTEST && !self.secrets.iter().any(|one| **one == *secret) => {
+                Self::new(self.secrets.iter().map(|one| &**one).chain([secret]))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// `text` without the secrets; untouched, without a copy, where there is none in it.
+    pub fn bytes(&self, text: &Bytes) -> Bytes {
+        let mut out = text.clone();
+        for secret in self.secrets.iter() {
+            if memmem::find(&out, secret.as_bytes()).is_some() {
+                out = replace(&out, secret.as_bytes()).into();
+            }
+        }
+        out
+    }
+
+    /// `text` without the secrets.
+    pub fn text(&self, text: &str) -> String {
+        let clean = self.bytes(&Bytes::copy_from_slice(text.as_bytes()));
+        String::from_utf8_lossy(&clean).into_owned()
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} secrets)", self.secrets.len())
+    }
+}
+
+fn replace(text: &[u8], secret: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memmem::find_iter(text, secret) {
+        out.extend_from_slice(text.get(from..at).unwrap_or_default());
+        out.extend_from_slice(MASK.as_bytes());
+        from = at + secret.len();
+    }
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_nothing() {
+        let key = ApiKey::new("sk-0123456789").unwrap();
+        assert!(!format!("{key:?} {:?}", key.header("Bearer ")).contains("0123"));
+    }
+
+    #[test]
+    fn what_no_header_can_hold_is_no_key() {
+        assert!(ApiKey::new("a\nb").is_none());
+        assert!(ApiKey::new("  \n").is_none());
+        assert!(ApiKey::new("ké").is_none());
+        assert_eq!(ApiKey::new(" k-1\r\n").unwrap().expose(), "k-1");
+    }
+
+    #[test]
+    fn every_occurrence_of_every_secret_goes() {
+        let redactor = Redactor::new(["sk-aaaaaaaa", "sk-aaaaaaaa-long"]).and(Some("mine-0123456789"));
+        let text = redactor.text("x sk-aaaaaaaa-long sk-aaaaaaaa y mine-0123456789");
+        assert_eq!(text, "x [redacted] [redacted] y [redacted]");
+    }
+}
