@@ -1,0 +1,33 @@
+//! Request ids.
+
+use http::{HeaderMap, HeaderValue};
+
+/// The id of a request: the caller's own `x-request-id` if it is usable, else a new one.
+pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let own = headers.get("x-request-id").filter(|id| {
+        (1..=128).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
+    });
+    own.cloned().unwrap_or_else(|| {
+        let id = format!("req_{:016x}{:08x}", fastrand::u64(..), fastrand::u32(..));
+        // Hex is always a header value.
+        HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("req_0"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callers_id_is_kept_if_it_is_one() {
+        let with = |id: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-request-id", HeaderValue::from_str(id).unwrap());
+            request_id(&headers)
+        };
+        assert_eq!(with("abc-1"), "abc-1");
+        assert_ne!(with("a b"), "a b");
+        assert_ne!(with(&"x".repeat(129)), "x".repeat(129));
+        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+    }
+}
