@@ -14,6 +14,11 @@
 pub mod classify;
 pub mod error;
 
+#[cfg(any(feature = "limit", feature = "timeout"))]
+mod media;
+#[cfg(any(feature = "deadline", feature = "fault", feature = "limit", feature = "timeout"))]
+mod timer;
+
 #[cfg(feature = "breaker")]
 pub mod breaker;
 #[cfg(feature = "concurrency")]

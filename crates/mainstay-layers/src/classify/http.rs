@@ -95,8 +95,8 @@ fn own_error(error: &(dyn Error + 'static)) -> Option<Verdict> {
         return Some(timeout.verdict());
     }
     #[cfg(feature = "deadline")]
-    if find_cause::<crate::deadline::DeadlineExceeded>(error).is_some() {
-        return Some(Verdict::new(Class::Timeout).with_retry(Some(false)));
+    if let Some(exceeded) = find_cause::<crate::deadline::DeadlineExceeded>(error) {
+        return Some(exceeded.verdict());
     }
     #[cfg(feature = "breaker")]
     if let Some(open) = find_cause::<crate::breaker::CircuitOpen>(error) {

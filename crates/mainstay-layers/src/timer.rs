@@ -1,0 +1,66 @@
+//! One `Sleep` that is made when it is first needed and moved on only when it has fired.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A timer that costs nothing until it is armed. It is boxed so that a future can hand it, armed as it is, to the body
+/// that follows: one registration with the runtime for the whole of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// How often it was set; tests read it.
+    #[cfg(test)]
+    pub(crate) arms: u32,
+}
+
+impl Timer {
+    /// Sets the timer to `at`.
+    pub(crate) fn arm(&mut self, at: Instant) {
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().reset(at),
+            None => self.sleep = Some(Box::pin(sleep_until(at))),
+        }
+        #[cfg(test)]
+        {
+            self.arms += 1;
+        }
+    }
+
+    /// Sets the timer to `at` unless it fires before that anyway: whoever sees it fire looks again.
+    pub(crate) fn arm_by(&mut self, at: Instant) {
+        if self.sleep.as_ref().is_none_or(|sleep| at < sleep.deadline()) {
+            self.arm(at);
+        }
+    }
+
+    /// Whether it is set, or has fired and was not set again.
+    #[allow(dead_code, reason = "not every feature asks")]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.sleep.is_some()
+    }
+
+    /// Lets the timer go.
+    #[allow(dead_code, reason = "not every feature gives it up")]
+    pub(crate) fn disarm(&mut self) {
+        self.sleep = None;
+    }
+
+    /// Ready once the time is over; pending for ever while it was never armed.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// `at + by`; `None` where that is beyond what an instant can hold, which is as good as never.
+#[allow(dead_code, reason = "not every feature counts from a start")]
+pub(crate) fn later(at: Instant, by: Duration) -> Option<Instant> {
+    at.checked_add(by)
+}
