@@ -1,1 +1,3 @@
 //! mainstay
+
+pub mod provider;
