@@ -83,7 +83,7 @@ impl Classify for HttpClassifier {
             return Verdict::new(class);
         }
         Verdict::new(class)
-            .with_wait(hint::from_headers(head.headers))
+            .with_wait(hint::from_reply(head.status, head.headers))
             .with_retry(hint::should_retry(head.headers))
     }
 }

@@ -20,6 +20,7 @@
 
 mod class;
 mod failed;
+mod grpc;
 mod http;
 mod verdict;
 
@@ -27,6 +28,7 @@ pub mod hint;
 
 pub use self::class::{Class, Vote};
 pub use self::failed::Failed;
+pub use self::grpc::GrpcClassifier;
 pub use self::http::HttpClassifier;
 pub use self::verdict::{Sent, Verdict};
 

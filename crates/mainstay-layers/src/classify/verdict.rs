@@ -26,6 +26,9 @@ pub struct Verdict {
     /// Overrides the class's row for "same target again": `x-should-retry`, gRPC pushback, a request that can never
     /// fit its quota.
     pub retry: Option<bool>,
+    /// Overrides the class's row for the breaker: a failure of one generation, such as a tool call that the model
+    /// wrote wrong, says nothing about the server's health.
+    pub vote: Option<Vote>,
     /// How much of the request the server can have seen. Matters for [`Class::Transport`] and [`Class::Timeout`].
     pub sent: Sent,
     /// A kept connection that the server had closed before it read the request: replayed once, free of charge, and no
@@ -48,6 +51,7 @@ impl Verdict {
             class,
             wait: None,
             retry: None,
+            vote: None,
             sent: Sent::Maybe,
             stale: false,
             committed: false,
@@ -68,6 +72,13 @@ impl Verdict {
     #[must_use]
     pub fn with_retry(mut self, retry: Option<bool>) -> Self {
         self.retry = retry;
+        self
+    }
+
+    /// Overrides how a circuit breaker counts it.
+    #[must_use]
+    pub fn with_vote(mut self, vote: Option<Vote>) -> Self {
+        self.vote = vote;
         self
     }
 
@@ -124,9 +135,10 @@ impl Verdict {
         !self.committed && self.class.falls_back()
     }
 
-    /// How a circuit breaker counts it. A stale connection says nothing about the server's health.
+    /// How a circuit breaker counts it: the override if there is one, else the class's row. A stale connection says
+    /// nothing about the server's health.
     pub fn vote(&self) -> Vote {
-        if self.stale { Vote::Neutral } else { self.class.vote() }
+        if self.stale { Vote::Neutral } else { self.vote.unwrap_or(self.class.vote()) }
     }
 
     /// Whether the call succeeded.

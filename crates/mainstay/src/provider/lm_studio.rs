@@ -1,0 +1,6 @@
+//! LM Studio: OpenAI's shape; a context that overflowed is told inside a 200, or not at all.
+
+use super::{Kind, Profile};
+
+pub(super) static PROFILE: Profile =
+    Profile { base_url: Some("http://localhost:1234/v1"), ..Profile::new(Kind::LmStudio, "LM Studio") };
