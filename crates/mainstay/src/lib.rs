@@ -1,1 +1,4 @@
 //! mainstay
+
+#[cfg(feature = "client")]
+pub mod client;
