@@ -1,0 +1,140 @@
+//! Which proxy requests go through, as settings.
+
+use super::BuildError;
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use std::{env, fmt};
+
+/// Proxies by scheme of the request, and who is exempt. The builder reads the environment unless it is given one of
+/// these.
+///
+/// A proxy's URL is `http://`, `https://`, `socks5://` or `socks4://`, with credentials if it wants them:
+/// `http://user:password@proxy.corp:3128`. Without a scheme it is `http`. SOCKS proxies resolve the names.
+///
+/// ```
+/// use mainstay::client::Proxy;
+///
+/// let proxy = Proxy::new("http://proxy.corp:3128").with_no_proxy("localhost, .corp, 10.0.0.0/8");
+/// # let _ = proxy;
+/// ```
+#[derive(Clone, Default)]
+pub struct Proxy {
+    all: Option<String>,
+    http: Option<String>,
+    https: Option<String>,
+    no: Option<String>,
+}
+
+impl Proxy {
+    /// One proxy for everything, as `ALL_PROXY`.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { all: Some(url.into()), ..Self::default() }
+    }
+
+    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper case or, failing that, in lower. Empty is as
+    /// if it were not set. Nothing is read where `REQUEST_METHOD` is set: under CGI a caller's `Proxy` header
+    /// would come in as `HTTP_PROXY`.
+    pub fn from_env() -> Self {
+        if env::var_os("REQUEST_METHOD").is_some() {
+            return Self::default();
+        }
+        let read = |upper: &str| {
+            env::var_os(upper)
+                .or_else(|| env::var_os(upper.to_ascii_lowercase()))
+                .map(|value| value.to_string_lossy().into_owned())
+        };
+        Self {
+            all: read("ALL_PROXY"),
+            http: read("HTTP_PROXY"),
+            https: read("HTTPS_PROXY"),
+            no: read("NO_PROXY"),
+        }
+    }
+
+    /// The proxy for `http://` requests.
+    #[must_use]
+    pub fn with_http(mut self, url: impl Into<String>) -> Self {
+        self.http = Some(url.into());
+        self
+    }
+
+    /// The proxy for `https://` requests.
+    #[must_use]
+    pub fn with_https(mut self, url: impl Into<String>) -> Self {
+        self.https = Some(url.into());
+        self
+    }
+
+    /// Who is reached without a proxy, as in `NO_PROXY`: names with all that is below them, addresses, networks
+    /// (`10.0.0.0/8`), `*`; separated by commas. Nothing is exempt of itself, loopback neither.
+    #[must_use]
+    pub fn with_no_proxy(mut self, list: impl Into<String>) -> Self {
+        self.no = Some(list.into());
+        self
+    }
+
+    /// The matcher, if there is any proxy. It would pass over a URL that it cannot read and go direct; we refuse it.
+    pub(super) fn matcher(self) -> Result<Option<Matcher>, BuildError> {
+        let [all, http, https, no] =
+            [self.all, self.http, self.https, self.no].map(|v| v.unwrap_or_default().trim().to_owned());
+        if all.is_empty() && http.is_empty() && https.is_empty() {
+            return Ok(None);
+        }
+        for (name, url) in [("ALL_PROXY", &all), ("HTTP_PROXY", &http), ("HTTPS_PROXY", &https)] {
+            check(url).map_err(|reason| BuildError::Proxy { name, reason })?;
+        }
+        Ok(Some(Matcher::builder().all(all).http(http).https(https).no(no).build()))
+    }
+}
+
+fn check(url: &str) -> Result<(), &'static str> {
+    if url.is_empty() {
+        return Ok(());
+    }
+    let uri = url.parse::<Uri>().map_err(|_| "it is no URL; expected such as http://proxy.corp:3128")?;
+    if uri.host().is_none_or(str::is_empty) {
+        return Err("it names no host; expected such as http://proxy.corp:3128");
+    }
+    match uri.scheme_str() {
+        None | Some("http" | "https" | "socks5" | "socks5h" | "socks4" | "socks4a") => Ok(()),
+        Some(_) => Err("its scheme is none of http, https, socks5, socks4"),
+    }
+}
+
+/// URLs of proxies hold passwords: only what is set is shown.
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proxy")
+            .field("all", &self.all.is_some())
+            .field("http", &self.http.is_some())
+            .field("https", &self.https.is_some())
+            .field("no_proxy", &self.no)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_that_cannot_be_read_is_refused_without_its_password() {
+        for bad in ["ftp://u:secret@host", "http://u:secret@ho st", "http://", "http://u:secret@:x"] {
+            let error = Proxy::default().with_https(bad).matcher().unwrap_err();
+            let said = error.to_string();
+            assert!(said.contains("HTTPS_PROXY") && !said.contains("secret"), "{bad}: {said}");
+        }
+    }
+
+    #[test]
+    fn empty_is_not_set() {
+        assert!(Proxy::new("").with_http(" ").matcher().unwrap().is_none());
+        assert!(Proxy::new("proxy.corp:3128").matcher().unwrap().is_some());
+    }
+
+    #[test]
+    fn debug_shows_no_credentials() {
+        let shown = format!("{:?}", Proxy::new("http://u:secret@host").with_http("http://u:secret@host"));
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+}
