@@ -1,1 +1,15 @@
-//! mainstay-testkit
+//! Scripted LLM providers, on real sockets and in memory, for testing clients, layers and gateways.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`provider`] | [`ScriptedProvider`]: an HTTP/1.1 server on loopback that plays steps, can cut, reset, stall and send garbage, and records what it got |
+//! | [`bodies`] | ready-made answers, streams and errors in the OpenAI and Anthropic dialects |
+//! | [`demo`] | five providers, well and ill, for a gateway that runs without a key or a network |
+//!
+//! Not for production traffic: a provider here answers what a test says, and trusts its caller to be one.
+
+pub mod bodies;
+pub mod demo;
+pub mod provider;
+
+pub use provider::{Chunk, End, Recorded, ScriptedProvider, Step};
