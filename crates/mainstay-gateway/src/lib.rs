@@ -1,1 +1,2 @@
 //! The gateway.
+pub mod config;

@@ -1,0 +1,123 @@
+//! What only the whole file can tell: settings that contradict each other, and parts that nothing uses.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::doc::Doc;
+use super::settings::{Protocol, Provider, Route, Server};
+use super::value::show_duration;
+
+pub(super) fn whole(doc: &Doc<'_>, server: &Server, providers: &[Provider], routes: &[Route]) {
+    for provider in providers {
+        calls_itself(doc, server, provider);
+        address(doc, provider);
+        tries(doc, provider);
+        clocks(doc, provider);
+        let name = provider.name.as_str();
+        let used = routes.iter().flat_map(|route| &route.targets).any(|target| target.provider == name);
+        if !used {
+            let how = format!("no route leads here: it is reached as \"{name}/MODEL\" only");
+            doc.warn(&["providers", name], how);
+        }
+    }
+}
+
+/// A gateway that is its own provider would multiply each call without end.
+fn calls_itself(doc: &Doc<'_>, server: &Server, provider: &Provider) {
+    let uri = provider.base_url.uri();
+    let tls = uri.scheme_str() == Some("https");
+    let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
+    let host = uri.host().unwrap_or_default();
+    let ip: Option<IpAddr> = host.trim_start_matches('[').trim_end_matches(']').parse().ok();
+    let here = ip.is_some_and(|ip| {
+        ip == server.listen.ip() || (server.listen.ip().is_unspecified() && ip.is_loopback())
+    });
+    let local =
+        host == "localhost" && (server.listen.ip().is_loopback() || server.listen.ip().is_unspecified());
+    if port == server.listen.port() && (here || local) {
+        let path = ["providers", provider.name.as_str(), "base_url"];
+        doc.problem(
+            doc.locate(&path),
+            &path.join("."),
+            format!("{}, which is where the gateway itself listens", provider.base_url.as_str()),
+            "the address of another server",
+        );
+    }
+}
+
+fn address(doc: &Doc<'_>, provider: &Provider) {
+    let path = ["providers", provider.name.as_str(), "base_url"];
+    let uri = provider.base_url.uri();
+    let host = uri.host().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let near = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    if uri.scheme_str() == Some("http")
+        && !near
+        && (provider.api_key.is_some() || !provider.headers.is_empty())
+    {
+        doc.warn(&path, "the key travels in clear text: https is not used");
+    }
+    let ends_in_version = provider.base_url.as_str().ends_with("/v1");
+    if provider.kind.base_is_host_alone() && ends_in_version {
+        let kind = provider.kind;
+        doc.warn(&path, format!("for {kind} it is the host alone: with this one, paths begin with /v1/v1"));
+    }
+    if provider.protocol == Protocol::Http1 && provider.h2_connections > 1 {
+        let path = ["providers", provider.name.as_str(), "h2_connections"];
+        doc.warn(&path, "has no effect with protocol = \"http1\"");
+    }
+}
+
+fn tries(doc: &Doc<'_>, provider: &Provider) {
+    let (name, retry) = (provider.name.as_str(), &provider.retry);
+    if retry.base_delay > retry.max_delay {
+        let (base, max) = (show_duration(retry.base_delay), show_duration(retry.max_delay));
+        tell(doc, name, "retry", "base_delay", format!("{base} is more than max_delay ({max}), which wins"));
+    }
+    if retry.attempts > 1 && retry.budget.ratio <= 0.0 && retry.budget.floor <= 0.0 {
+        tell(doc, name, "retry", "budget", "an empty budget: nothing is ever tried again".to_owned());
+    }
+    if let Some(within) = retry.within {
+        if retry.attempts > 1 && within <= retry.base_delay {
+            let (within, base) = (show_duration(within), show_duration(retry.base_delay));
+            let why = format!("{within} ends before the first wait (base_delay, {base}) has: no second try");
+            tell(doc, name, "retry", "within", why);
+        }
+    }
+}
+
+fn clocks(doc: &Doc<'_>, provider: &Provider) {
+    let (name, timeout) = (provider.name.as_str(), &provider.timeout);
+    let shorter = |a: Option<Duration>, b: Option<Duration>| match (a, b) {
+        (Some(a), Some(b)) if a < b => Some((show_duration(a), show_duration(b))),
+        _ => None,
+    };
+    // Keep-alives feed idle and not first_event, so a first_event that is longer still has a use. Progress is one
+    // too: what the longer of two nested clocks would say, the shorter has said before.
+    if let Some((idle, first)) = shorter(timeout.idle, timeout.first_event) {
+        let why = format!(
+            "{idle} is shorter than first_event ({first}): a provider that is wholly silent is given up after {idle}"
+        );
+        tell(doc, name, "timeout", "idle", why);
+    }
+    if let Some((progress, idle)) = shorter(timeout.progress, timeout.idle) {
+        let why = format!("{idle} is longer than progress ({progress}), which ends the same silence first");
+        tell(doc, name, "timeout", "progress", why);
+    }
+    if let Some(within) = provider.retry.within {
+        if let Some((within, attempt)) = shorter(Some(within), timeout.attempt) {
+            let why = format!("{within} is shorter than timeout.attempt ({attempt}), which can't be used up");
+            tell(doc, name, "retry", "within", why);
+        }
+    }
+}
+
+/// At the provider's own key if it is written, else at the one in the defaults, else at the provider.
+fn tell(doc: &Doc<'_>, name: &str, table: &str, key: &str, message: String) {
+    let own = ["providers", name, table, key];
+    let shared = ["defaults", table, key];
+    if !doc.has(&own) && doc.has(&shared) {
+        return doc.warn(&shared, message);
+    }
+    doc.warn(&own, message);
+}

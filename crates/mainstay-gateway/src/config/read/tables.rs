@@ -1,0 +1,115 @@
+//! `retry`, `timeout`, `breaker` and `limits`: of a provider, or under `[defaults]`.
+
+use super::super::doc::{Table, Value};
+use super::super::settings::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
+use super::super::support::{self, gate};
+
+/// `[defaults]`: what a provider starts from.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Defaults {
+    pub(in super::super) retry: Retry,
+    pub(in super::super) timeout: Timeout,
+    pub(in super::super) breaker: Breaker,
+    pub(in super::super) limits: Limits,
+}
+
+pub(in super::super) fn defaults(mut t: Table<'_>) -> Defaults {
+    let mut d = Defaults::default();
+    four(&mut t, &mut d);
+    t.finish(home);
+    d
+}
+
+/// Reads the four tables that are there over what is in `d`.
+pub(super) fn four(t: &mut Table<'_>, d: &mut Defaults) {
+    if let Some(t) = t.table("retry") {
+        retry(t, &mut d.retry);
+    }
+    if let Some(t) = t.table("timeout") {
+        timeout(t, &mut d.timeout);
+    }
+    if let Some(t) = t.table("breaker") {
+        breaker(t, &mut d.breaker);
+    }
+    if let Some(t) = t.table("limits") {
+        limits(t, &mut d.limits);
+    }
+}
+
+/// For a key that was written one level too high: the table that it belongs to.
+pub(super) fn home(key: &str) -> Option<String> {
+    let table = match key {
+        "attempts" | "base_delay" | "max_delay" | "jitter" | "max_wait" | "within" | "budget" => "retry",
+        "ratio" | "floor" => "retry.budget",
+        "connect" | "attempt" | "idle" | "first_event" | "progress" | "error_body" => "timeout",
+        "failures" | "open_for" | "probes" | "growth" | "failure_rate" => "breaker",
+        "response_body" | "sse_event" | "stream" | "concurrency" | "queue_wait" => "limits",
+        _ => return None,
+    };
+    Some(format!("{key} in the table `{table}`"))
+}
+
+fn retry(mut t: Table<'_>, r: &mut Retry) {
+    t.set("attempts", &mut r.attempts, |v| v.count(1..=100, "all tries, the first included"));
+    t.set("base_delay", &mut r.base_delay, Value::duration);
+    t.set("max_delay", &mut r.max_delay, Value::duration);
+    let jitters = [("full", Jitter::Full), ("equal", Jitter::Equal), ("none", Jitter::None)];
+    t.set("jitter", &mut r.jitter, |v| v.word(&jitters));
+    t.set("max_wait", &mut r.max_wait, Value::duration);
+    t.set("within", &mut r.within, Value::duration_or_off);
+    if let Some(t) = t.table("budget") {
+        budget(t, &mut r.budget);
+    }
+    t.finish(home_unless("retry"));
+}
+
+fn budget(mut t: Table<'_>, b: &mut Budget) {
+    t.set("ratio", &mut b.ratio, |v| v.number(0.0..=100.0, "retries per call"));
+    t.set("floor", &mut b.floor, Value::rate);
+    t.finish(|_| None);
+}
+
+fn timeout(mut t: Table<'_>, c: &mut Timeout) {
+    t.set("connect", &mut c.connect, Value::duration_set);
+    t.set("attempt", &mut c.attempt, Value::duration_or_off);
+    t.set("idle", &mut c.idle, Value::duration_or_off);
+    t.set("first_event", &mut c.first_event, Value::duration_or_off);
+    t.set("progress", &mut c.progress, Value::duration_or_off);
+    t.set("error_body", &mut c.error_body, Value::duration_set);
+    t.finish(home_unless("timeout"));
+}
+
+fn breaker(mut t: Table<'_>, b: &mut Breaker) {
+    t.set("enabled", &mut b.enabled, Value::bool);
+    let off = "failures in a row (enabled = false switches the circuit off)";
+    t.set("failures", &mut b.failures, |v| v.count(1..=1_000_000, off));
+    t.set("open_for", &mut b.open_for, Value::duration_set);
+    t.set("probes", &mut b.probes, |v| v.count(1..=1_000, "calls that may pass while half-open"));
+    t.set("growth", &mut b.growth, |v| {
+        let read = v.number(1.0..=10.0, "factor on open_for for each relapse; 1 is off")?;
+        gate(v, support::GROWTH, "1", read <= 1.0, read)
+    });
+    t.set("failure_rate", &mut b.failure_rate, |v| {
+        let read = v.number(0.0..=1.0, "share of failures that opens the circuit; 0 is off")?;
+        gate(v, support::FAILURE_RATE, "0", read <= 0.0, Some(read).filter(|rate| *rate > 0.0))
+    });
+    t.set("window", &mut b.window, Value::duration_set);
+    t.set("min_calls", &mut b.min_calls, |v| v.count(1..=1_000_000, "calls before failure_rate counts"));
+    t.finish(home_unless("breaker"));
+}
+
+fn limits(mut t: Table<'_>, l: &mut Limits) {
+    t.set("response_body", &mut l.response_body, Value::size_set);
+    t.set("sse_event", &mut l.sse_event, Value::size_set);
+    t.set("stream", &mut l.stream, Value::size_or_off);
+    t.set("concurrency", &mut l.concurrency, |v| {
+        let read: usize = v.count(0..=1_000_000, "calls in flight; 0 is off")?;
+        Some(Some(read).filter(|&read| read > 0))
+    });
+    t.set("queue_wait", &mut l.queue_wait, Value::duration);
+    t.finish(home_unless("limits"));
+}
+
+fn home_unless(here: &'static str) -> impl Fn(&str) -> Option<String> {
+    move |key| home(key).filter(|home| !home.ends_with(&format!("`{here}`")))
+}

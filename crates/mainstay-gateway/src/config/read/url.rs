@@ -1,0 +1,84 @@
+//! `base_url` and `proxy`
+
+use http::Uri;
+
+use super::super::doc::Value;
+use super::super::secret::{Proxy, ProxyUrl};
+use super::super::settings::BaseUrl;
+
+const BASE: &str = "an address such as \"https://api.openai.com/v1\": http or https, a host, no query";
+
+pub(super) fn base_url(v: &Value<'_>) -> Option<BaseUrl> {
+    let text = v.text(BASE)?;
+    match parse_base(text) {
+        Ok(base) => Some(base),
+        // Whoever writes a password into an address does not want to read it in a log.
+        Err(Wrong::User) => v.refuse(
+            "an address with a user or password in it",
+            "the host alone: a key is set by api_key_env, api_key_file or headers",
+        ),
+        Err(Wrong::Other(why)) => v.wrong(format!("{BASE} ({why})")),
+    }
+}
+
+pub(super) enum Wrong {
+    User,
+    Other(&'static str),
+}
+
+pub(super) fn parse_base(text: &str) -> Result<BaseUrl, Wrong> {
+    // Before the parser, which may fail on such an address for another reason.
+    if text.contains('@') {
+        return Err(Wrong::User);
+    }
+    if text.contains('?') {
+        return Err(Wrong::Other("it has a query"));
+    }
+    if text.contains('#') {
+        return Err(Wrong::Other("it has a fragment"));
+    }
+    let text = text.trim_end_matches('/');
+    let uri: Uri = text.parse().map_err(|_| Wrong::Other("this is no address"))?;
+    match uri.scheme_str() {
+        Some("http" | "https") => {}
+        Some(_) => return Err(Wrong::Other("the scheme is neither http nor https")),
+        None => return Err(Wrong::Other("the scheme is missing")),
+    }
+    if uri.host().is_none_or(str::is_empty) {
+        return Err(Wrong::Other("the host is missing"));
+    }
+    let port = uri.authority().map(|a| a.as_str()).and_then(port_text);
+    if port.is_some_and(|port| port.parse::<u16>().map_or(true, |port| port == 0)) {
+        return Err(Wrong::Other("the port is not from 1 to 65535"));
+    }
+    Ok(BaseUrl { uri, text: text.to_owned() })
+}
+
+/// What stands after the host's colon; `None` without one. IPv6 hosts have colons of their own, in brackets.
+fn port_text(authority: &str) -> Option<&str> {
+    let after_host = authority.rfind(']').map_or(authority, |end| authority.get(end..).unwrap_or_default());
+    after_host.split_once(':').map(|(_, port)| port)
+}
+
+const PROXY: &str = "\"env\", \"off\" or an address such as \"http://proxy.example:3128\"";
+
+pub(super) fn proxy(v: &Value<'_>) -> Option<Proxy> {
+    let Some(text) = v.raw_text() else { return v.wrong(PROXY) };
+    match text {
+        "env" => return Some(Proxy::Env),
+        "off" => return Some(Proxy::Off),
+        _ => {}
+    }
+    let wrong = |why: &str| v.refuse(format!("an address {why}"), PROXY);
+    let Ok(uri) = text.parse::<Uri>() else { return wrong("that is none") };
+    if !matches!(uri.scheme_str(), Some("http" | "https" | "socks5" | "socks5h")) {
+        return wrong("without http, https, socks5 or socks5h in front");
+    }
+    let Some(authority) = uri.authority().filter(|authority| !authority.host().is_empty()) else {
+        return wrong("without a host");
+    };
+    let host = authority.as_str().rsplit('@').next().unwrap_or_default();
+    let user = if authority.as_str().contains('@') { "***@" } else { "" };
+    let shown = format!("{}://{user}{host}", uri.scheme_str().unwrap_or_default());
+    Some(Proxy::Url(ProxyUrl::new(shown, text.to_owned())))
+}

@@ -1,0 +1,138 @@
+//! Durations, sizes and rates as people write them, and back.
+
+use std::time::Duration;
+
+/// What a message says that a duration looks like.
+pub(super) const DURATION: &str = "a duration such as \"250ms\", \"30s\", \"2m\" or \"1h30m\"";
+/// What a message says that a size looks like.
+pub(super) const SIZE: &str = "a size such as \"64KiB\", \"16MiB\", \"1GB\" or a number of bytes";
+/// What a message says that a rate looks like.
+pub(super) const RATE: &str = "a rate such as \"10/s\" or \"600/m\"";
+
+/// Longer is hardly meant (humantime reads `5M` as five months), and far from what a clock can add.
+pub(super) const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// `"1h30m"`, `"250ms"`, `"0"`. Exact units only: no bare number but zero.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    humantime::parse_duration(text).ok()
+}
+
+/// The shortest form that [`duration`] reads back.
+pub(super) fn show_duration(value: Duration) -> String {
+    humantime::format_duration(value).to_string().replace(' ', "")
+}
+
+const UNITS: [(&str, u64); 9] = [
+    ("", 1),
+    ("b", 1),
+    ("kb", 1_000),
+    ("kib", 1 << 10),
+    ("mb", 1_000_000),
+    ("mib", 1 << 20),
+    ("gb", 1_000_000_000),
+    ("gib", 1 << 30),
+    ("tib", 1 << 40),
+];
+
+/// `"64KiB"`, `"1.5MB"`, `"123"`. Case does not matter; a fraction must come out as whole bytes.
+pub(super) fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    match number.split_once('.') {
+        None => number.parse::<u64>().ok()?.checked_mul(*factor),
+        Some((whole, part)) => fraction(whole, part, *factor),
+    }
+}
+
+fn fraction(whole: &str, part: &str, factor: u64) -> Option<u64> {
+    // Nine places keep the product below within u128 by far.
+    if part.is_empty() || part.len() > 9 || !part.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let scale = 10_u128.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let digits = u128::from(whole.parse::<u64>().ok()?).checked_mul(scale)? + part.parse::<u128>().ok()?;
+    let bytes = digits.checked_mul(u128::from(factor))?;
+    if bytes % scale == 0 { u64::try_from(bytes / scale).ok() } else { None }
+}
+
+/// The shortest form that [`size`] reads back: `16MiB`, `1500`.
+pub(super) fn show_size(bytes: u64) -> String {
+    for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+        let one = 1_u64 << shift;
+        if bytes >= one && bytes % one == 0 {
+            return format!("{}{unit}", bytes / one);
+        }
+    }
+    bytes.to_string()
+}
+
+/// `"10/s"`, `"90/m"`, `"1/h"`, `"0"`: how many in a second.
+pub(super) fn rate(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text == "0" {
+        return Some(0.0);
+    }
+    let (number, per) = text.split_once('/')?;
+    let seconds = match per.trim() {
+        "s" | "sec" | "second" => 1.0,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        _ => return None,
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    // Written as a range so that NaN falls out as well.
+    (0.0..=1e6).contains(&number).then_some(number / seconds)
+}
+
+/// The form that [`rate`] reads back.
+pub(super) fn show_rate(per_second: f64) -> String {
+    for (unit, seconds) in [("s", 1.0), ("m", 60.0), ("h", 3600.0)] {
+        let number = per_second * seconds;
+        let whole = number.round();
+        if (number - whole).abs() < 1e-6 && (whole != 0.0 || per_second == 0.0) {
+            return format!("{whole}/{unit}");
+        }
+    }
+    format!("{per_second}/s")
+}
+
+/// The candidate that is nearest to what was written, if it is near enough to be a slip.
+pub(super) fn nearest<'c>(written: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let written = written.to_ascii_lowercase().replace('-', "_");
+    let (distance, best) = candidates
+        .into_iter()
+        .map(|one| (distance(&written, &one.to_ascii_lowercase().replace('-', "_")), one))
+        .min_by_key(|(distance, _)| *distance)?;
+    let slack = 1 + best.chars().count().min(written.chars().count()) / 4;
+    (distance <= slack.min(3)).then_some(best)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+fn distance(a: &str, b: &str) -> usize {
+    // A bound on the work: nobody misspells by more than that.
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut left_of_a = None;
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        let mut left_of_b = None;
+        for (j, &y) in b.iter().enumerate() {
+            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
+            let mut best =
+                (at(&last, j) + usize::from(x != y)).min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
+            if left_of_a == Some(y) && left_of_b == Some(x) {
+                best = best.min(at(&before, j.saturating_sub(1)) + 1);
+            }
+            row.push(best);
+            left_of_b = Some(y);
+        }
+        before = last;
+        last = row;
+        left_of_a = Some(x);
+    }
+    last.last().copied().unwrap_or(0)
+}
