@@ -1,1 +1,4 @@
 //! mainstay
+
+pub mod dialect;
+pub mod sse;
