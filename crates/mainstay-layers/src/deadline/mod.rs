@@ -1,4 +1,8 @@
 //! Deadlines.
+use http::Extensions;
+use std::time::Duration;
+use tokio::time::Instant;
+
 /// stub
 #[derive(Debug)]
 pub struct DeadlineExceeded;
@@ -8,3 +12,21 @@ impl std::fmt::Display for DeadlineExceeded {
     }
 }
 impl std::error::Error for DeadlineExceeded {}
+
+/// stub
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+impl Deadline {
+    /// stub
+    pub fn after(remaining: Duration) -> Self {
+        Self(Instant::now() + remaining)
+    }
+    /// stub
+    pub fn of(extensions: &Extensions) -> Option<Self> {
+        extensions.get().copied()
+    }
+    /// stub
+    pub fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+}
