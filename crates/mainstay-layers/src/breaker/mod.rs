@@ -66,6 +66,9 @@ mod service;
 mod sync;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::body::ResponseBody;
 pub use self::config::{Config, ConfigError};
 pub use self::error::CircuitOpen;

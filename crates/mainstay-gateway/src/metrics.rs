@@ -1,0 +1,244 @@
+//! What `/metrics` shows.
+//!
+//! Every label comes from the configuration (providers, the models that targets name, the patterns of routes) or from a list
+//! that is fixed in the code (classes, statuses, kinds of token). Nothing that a caller or a provider sends becomes a label,
+//! so that neither can make the process grow.
+
+use mainstay::{
+    dialect::Usage,
+    layers::{breaker::State, classify::Class},
+    route::{Observe, Target, TargetName},
+};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::{Registry, Unit},
+};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+/// The model's label where a target names none: it takes whatever the caller names.
+const ANY: &str = "*";
+
+/// All metrics of one gateway.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    targets: HashMap<TargetName, OfTarget>,
+    routes: HashMap<Arc<str>, OfRoute>,
+    unrouted: OfRoute,
+    in_flight: Gauge,
+}
+
+/// The handles of a target, resolved once.
+struct OfTarget {
+    attempts: Vec<(Class, Counter)>,
+    retries: Counter,
+    fallbacks: Counter,
+    circuit: Gauge,
+    first_content: Histogram,
+    tokens: [Counter; 4],
+}
+
+/// The handles of a route, resolved once.
+#[derive(Clone)]
+struct OfRoute {
+    requests: Family<StatusLabel, Counter>,
+    duration: Histogram,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TargetLabels {
+    provider: String,
+    model: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    provider: String,
+    model: String,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabels {
+    provider: String,
+    model: String,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StatusLabel {
+    route: String,
+    status: u16,
+}
+
+/// The kinds of token, in the order of [`OfTarget::tokens`].
+const TOKENS: [&str; 4] = ["input", "output", "cached", "reasoning"];
+
+/// Seconds: from 5 ms to some 11 minutes.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.005, 2.0, 18))
+}
+
+impl Metrics {
+    /// Metrics of these targets and routes.
+    pub fn new<'a>(
+        targets: impl IntoIterator<Item = &'a TargetName>,
+        routes: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut registry = Registry::with_prefix("mainstay");
+        let attempts = Family::<AttemptLabels, Counter>::default();
+        let retries = Family::<TargetLabels, Counter>::default();
+        let fallbacks = Family::<TargetLabels, Counter>::default();
+        let circuits = Family::<TargetLabels, Gauge>::default();
+        let first = Family::<TargetLabels, Histogram>::new_with_constructor(seconds);
+        let tokens = Family::<TokenLabels, Counter>::default();
+        let requests = Family::<StatusLabel, Counter>::default();
+        let durations = Family::<RouteLabels, Histogram>::new_with_constructor(seconds);
+        let in_flight = Gauge::default();
+
+        registry.register("requests", "Requests by route and status", requests.clone());
+        registry.register("attempts", "Tries by target and outcome; a stream's counts at its end", attempts.clone());
+        registry.register("retries", "Tries that were not the first at their target", retries.clone());
+        registry.register("fallbacks", "Calls that went on to another target, by the one they left", fallbacks.clone());
+        registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
+        registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
+        registry.register("requests_in_flight", "Requests that have begun and not ended", in_flight.clone());
+        registry.register_with_unit(
+            "time_to_first_event",
+            "From a try's start to its first content",
+            Unit::Seconds,
+            first.clone(),
+        );
+        registry.register_with_unit(
+            "request_duration",
+            "From a request's head to the end of its reply",
+            Unit::Seconds,
+            durations.clone(),
+        );
+
+        let of_route = |route: &str| OfRoute {
+            requests: requests.clone(),
+            duration: durations.get_or_create(&RouteLabels { route: route.to_owned() }).clone(),
+        };
+        let of_target = |name: &TargetName| {
+            let provider = name.provider.to_string();
+            let model = name.model.as_deref().unwrap_or(ANY).to_owned();
+            let labels = TargetLabels { provider: provider.clone(), model: model.clone() };
+            OfTarget {
+                attempts: Class::ALL
+                    .into_iter()
+                    .map(|class| {
+                        let (provider, model) = (provider.clone(), model.clone());
+                        let labels = AttemptLabels { provider, model, class: class.as_str() };
+                        (class, attempts.get_or_create(&labels).clone())
+                    })
+                    .collect(),
+                retries: retries.get_or_create(&labels).clone(),
+                fallbacks: fallbacks.get_or_create(&labels).clone(),
+                circuit: circuits.get_or_create(&labels).clone(),
+                first_content: first.get_or_create(&labels).clone(),
+                tokens: TOKENS.map(|kind| {
+                    let labels = TokenLabels { provider: provider.clone(), model: model.clone(), kind };
+                    tokens.get_or_create(&labels).clone()
+                }),
+            }
+        };
+        Self(Arc::new(Inner {
+            targets: targets.into_iter().map(|name| (name.clone(), of_target(name))).collect(),
+            routes: routes.into_iter().map(|route| (Arc::from(route), of_route(route))).collect(),
+            unrouted: of_route("none"),
+            registry,
+            in_flight,
+        }))
+    }
+
+    /// A request has begun.
+    pub fn begin(&self) {
+        self.0.in_flight.inc();
+    }
+
+    /// A request has ended, with the whole of its reply.
+    pub fn end(&self, route: Option<&str>, status: u16, took: Duration) {
+        self.0.in_flight.dec();
+        let name = route.unwrap_or("none");
+        let handles = route.and_then(|route| self.0.routes.get(route)).unwrap_or(&self.0.unrouted);
+        // A provider chooses the status that is handed on: only those that HTTP knows become labels.
+        let status = if (100..600).contains(&status) { status } else { 0 };
+        handles.requests.get_or_create(&StatusLabel { route: name.to_owned(), status }).inc();
+        handles.duration.observe(took.as_secs_f64());
+    }
+
+    /// The tokens of an answer.
+    pub fn tokens(&self, target: &TargetName, usage: &Usage) {
+        let Some(handles) = self.0.targets.get(target) else { return };
+        let counts = [usage.input, usage.output, usage.cached, usage.reasoning];
+        for (counter, count) in handles.tokens.iter().zip(counts) {
+            counter.inc_by(count.unwrap_or(0));
+        }
+    }
+
+    /// The text that a scraper reads, with the circuits as they are now.
+    pub fn render(&self, targets: &[Target]) -> String {
+        for target in targets {
+            let (Some(handles), Some(breaker)) = (self.0.targets.get(&**target.name()), target.breaker()) else {
+                continue;
+            };
+            handles.circuit.set(match breaker.state() {
+                State::Closed => 0,
+                State::HalfOpen => 1,
+                _ => 2,
+            });
+        }
+        let mut text = String::new();
+        if let Err(error) = encode(&mut text, &self.0.registry) {
+            tracing::error!(%error, "the metrics cannot be written");
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Metrics({} targets, {} routes)", self.0.targets.len(), self.0.routes.len())
+    }
+}
+
+impl Observe for Metrics {
+    fn attempt(&self, target: &TargetName, class: Class, _: Duration) {
+        let handles = self.0.targets.get(target);
+        if let Some((_, counter)) = handles.and_then(|of| of.attempts.iter().find(|(other, _)| *other == class)) {
+            counter.inc();
+        }
+    }
+
+    fn retry(&self, target: &TargetName) {
+        if let Some(handles) = self.0.targets.get(target) {
+            handles.retries.inc();
+        }
+    }
+
+    fn first_content(&self, target: &TargetName, took: Duration) {
+        if let Some(handles) = self.0.targets.get(target) {
+            handles.first_content.observe(took.as_secs_f64());
+        }
+    }
+
+    fn fallback(&self, from: &TargetName, _: Class) {
+        if let Some(handles) = self.0.targets.get(from) {
+            handles.fallbacks.inc();
+        }
+    }
+}

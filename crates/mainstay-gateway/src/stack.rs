@@ -1,0 +1,282 @@
+//! From the configuration to the router: one stack of layers for each target.
+
+use crate::config::{Config, Proxy, settings};
+use http::Uri;
+use mainstay::{
+    body::RequestBody,
+    client::{BuildError, Client, Protocol},
+    dialect::ErrorFamily,
+    endpoint::EndpointLayer,
+    judge::{JudgeConfig, JudgeLayer},
+    layers::{
+        breaker::{self, CircuitBreaker, CircuitBreakerLayer},
+        concurrency::{ConcurrencyLayer, ConcurrencyLimit},
+        limit::BodyLimitLayer,
+        retry::{Budget, IdempotencyLayer, Jitter, RetryLayer},
+        timeout::{TimeoutConfig, TimeoutLayer},
+    },
+    peek::Call,
+    provider::{Kind, Native},
+    route::{AttemptLayer, Fallback, Observe, Router, Target, TargetName},
+    secret::{ApiKey, Redactor},
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
+use tower::{Layer, ServiceBuilder, util::Either};
+use tower_http::decompression::DecompressionLayer;
+
+/// Everything that a configuration comes to.
+#[derive(Debug)]
+pub struct Stacks {
+    /// Chooses and falls back.
+    pub router: Router,
+    /// Every target, for states.
+    pub targets: Vec<Target>,
+    /// Cuts the keys of all providers out of text.
+    pub redactor: Redactor,
+}
+
+/// A provider that cannot be built.
+#[derive(Debug)]
+pub struct StackError {
+    /// Which provider.
+    pub provider: String,
+    /// Why.
+    pub why: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "providers.{}: {}", self.provider, self.why)
+    }
+}
+
+impl std::error::Error for StackError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.why)
+    }
+}
+
+/// The names of all targets: each provider by itself (for `provider/model`), and each that a route lists.
+pub fn target_names(config: &Config) -> BTreeSet<String> {
+    let listed = config.routes.iter().flat_map(|route| &route.targets).map(name_of);
+    config.providers.iter().map(|provider| provider.name.clone()).chain(listed).collect()
+}
+
+fn name_of(target: &settings::Target) -> String {
+    match &target.model {
+        Some(model) => format!("{}/{model}", target.provider),
+        None => target.provider.clone(),
+    }
+}
+
+/// Builds the stacks and the router over them.
+///
+/// # Errors
+/// [`StackError`] where a provider's settings cannot be carried out, such as a CA file that is none.
+pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, StackError> {
+    let mut providers = HashMap::new();
+    for provider in &config.providers {
+        let parts = ProviderParts::new(provider)
+            .map_err(|why| StackError { provider: provider.name.clone(), why: why.into() })?;
+        providers.insert(provider.name.as_str(), parts);
+    }
+    // One circuit per target as configured: routes that list the same target share it.
+    let mut targets: HashMap<String, Target> = HashMap::new();
+    for name in target_names(config) {
+        let parsed = TargetName::parse(&name);
+        if let Some(parts) = providers.get(&*parsed.provider) {
+            targets.insert(name, parts.target(parsed, observer.clone()));
+        }
+    }
+
+    let mut router = Router::builder().observer(observer.clone());
+    for route in &config.routes {
+        let listed: Vec<Target> =
+            route.targets.iter().filter_map(|target| targets.get(&name_of(target)).cloned()).collect();
+        let fallback = Fallback::new(listed).with_observer(observer.clone());
+        for pattern in &route.models {
+            router = router.route(pattern, fallback.clone());
+        }
+    }
+    for provider in &config.providers {
+        if let Some(target) = targets.get(&provider.name) {
+            router = router.provider(&provider.name, target.clone());
+        }
+    }
+    let keys = config.providers.iter().filter_map(|provider| provider.api_key.as_ref());
+    let redactor = Redactor::new(keys.map(|key| key.expose()));
+    let mut targets: Vec<Target> = targets.into_values().collect();
+    targets.sort_by_key(|target| target.name().to_string());
+    Ok(Stacks { router: router.build(), targets, redactor })
+}
+
+/// What all targets of a provider share: connections, places, the budget for retries.
+struct ProviderParts<'a> {
+    settings: &'a settings::Provider,
+    kind: Kind,
+    client: Client,
+    endpoint: EndpointLayer,
+    places: Option<ConcurrencyLimit>,
+    budget: Budget,
+}
+
+impl<'a> ProviderParts<'a> {
+    fn new(settings: &'a settings::Provider) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let kind: Kind = settings.kind.as_str().parse()?;
+        let base: &Uri = settings.base_url.uri();
+        let mut endpoint = EndpointLayer::new(kind, base)
+            .ok_or("base_url needs a scheme and a host")?
+            .with_headers(settings.headers.clone());
+        if let Some(key) = &settings.api_key {
+            endpoint = endpoint.with_key(ApiKey::new(key.expose()).ok_or("the key fits into no header")?);
+        }
+        let limits = &settings.limits;
+        let places = limits.concurrency.map(|limit| ConcurrencyLimit::new(limit).with_queue_wait(limits.queue_wait));
+        let budget = &settings.retry.budget;
+        Ok(Self {
+            settings,
+            kind,
+            client: client(settings)?,
+            endpoint,
+            places,
+            budget: Budget::new(budget.ratio, budget.floor),
+        })
+    }
+
+    fn target(&self, name: TargetName, observer: Arc<dyn Observe>) -> Target {
+        let name = Arc::new(name);
+        let settings = self.settings;
+        let breaker = circuit(&settings.breaker, &name);
+        let stack = ServiceBuilder::new()
+            .layer(IdempotencyLayer::new())
+            .layer(self.retry())
+            .layer(optional(breaker.clone().map(CircuitBreakerLayer::new)))
+            .layer(optional(self.places.clone().map(ConcurrencyLayer::new)))
+            .layer(AttemptLayer::new(name.clone(), observer))
+            .layer(JudgeLayer::new(self.kind).with_config(self.judge()))
+            .layer(TimeoutLayer::new(self.timeout()))
+            .layer(self.limit())
+            .layer(DecompressionLayer::new())
+            .layer(self.endpoint.clone())
+            .service(self.client.clone());
+        let native = self.kind.profile().native;
+        let target = Target::new(name, stack)
+            .with_own_key(settings.api_key.is_some())
+            .with_calls(move |call: &Call| speaks(native, call.family));
+        match breaker {
+            Some(breaker) => target.with_breaker(breaker),
+            None => target,
+        }
+    }
+
+    fn retry(&self) -> RetryLayer {
+        let settings = &self.settings.retry;
+        RetryLayer::new()
+            .with_attempts(settings.attempts)
+            .with_base_delay(settings.base_delay)
+            .with_max_delay(settings.max_delay)
+            .with_jitter(match settings.jitter {
+                settings::Jitter::Full => Jitter::Full,
+                settings::Jitter::Equal => Jitter::Equal,
+                settings::Jitter::None => Jitter::None,
+            })
+            .with_max_wait(settings.max_wait)
+            .with_within(settings.within)
+            .with_budget(self.budget.clone())
+    }
+
+    fn judge(&self) -> JudgeConfig {
+        let limits = &self.settings.limits;
+        // An event of a stream is never larger than a whole reply may be.
+        let event = limits.sse_event.min(limits.response_body);
+        let mut config = JudgeConfig::default();
+        config.error_body = self.settings.timeout.error_body;
+        config.max_event = usize::try_from(event).unwrap_or(usize::MAX);
+        config
+    }
+
+    fn timeout(&self) -> TimeoutConfig {
+        let clocks = &self.settings.timeout;
+        let on = |clock: Option<Duration>| clock.unwrap_or(Duration::ZERO);
+        TimeoutConfig::new()
+            .with_attempt(on(clocks.attempt))
+            .with_idle(on(clocks.idle))
+            .with_first_event(on(clocks.first_event))
+            .with_progress(on(clocks.progress))
+    }
+
+    fn limit(&self) -> BodyLimitLayer {
+        let limits = &self.settings.limits;
+        let layer = BodyLimitLayer::new().response(limits.response_body);
+        match limits.stream {
+            Some(stream) => layer.stream(stream),
+            None => layer,
+        }
+    }
+}
+
+/// Whether a provider has the endpoint that a call wants.
+fn speaks(native: Native, family: ErrorFamily) -> bool {
+    matches!(
+        (native, family),
+        (Native::OpenAi, ErrorFamily::OpenAi)
+            | (Native::Anthropic, ErrorFamily::Anthropic)
+            | (Native::Gemini, ErrorFamily::Gemini)
+    )
+}
+
+fn client(settings: &settings::Provider) -> Result<Client, BuildError> {
+    let mut client = Client::builder()
+        .connect_timeout(settings.timeout.connect)
+        .native_roots(settings.native_roots)
+        .protocol(match settings.protocol {
+            settings::Protocol::Auto => Protocol::Auto,
+            settings::Protocol::Http1 => Protocol::Http1,
+            settings::Protocol::H2 => Protocol::Http2,
+        })
+        .h2_connections(settings.h2_connections);
+    if let Some(file) = &settings.ca_file {
+        client = client.add_root_pem_file(file);
+    }
+    match &settings.proxy {
+        Proxy::Env => {}
+        Proxy::Off => client = client.no_proxy(),
+        Proxy::Url(url) => client = client.proxy(mainstay::client::Proxy::new(url.expose())),
+    }
+    client.build()
+}
+
+fn circuit(settings: &settings::Breaker, name: &TargetName) -> Option<CircuitBreaker> {
+    if !settings.enabled {
+        return None;
+    }
+    let mut config = breaker::Config::new()
+        .with_failures(settings.failures)
+        .with_open_for(settings.open_for)
+        .with_probes(settings.probes)
+        .with_window(settings.window, settings.min_calls);
+    if let Some(rate) = settings.failure_rate {
+        config = config.with_failure_rate(rate);
+    }
+    if settings.growth > 1.0 {
+        config = config.with_growth(settings.growth, settings.open_for * 32);
+    }
+    match config.build(name.to_string()) {
+        Ok(breaker) => Some(breaker),
+        Err(error) => {
+            // The configuration has refused what could get here.
+            tracing::error!(%error, target = %name, "no circuit breaker");
+            None
+        }
+    }
+}
+
+/// A layer, or nothing.
+fn optional<L>(layer: Option<L>) -> tower::util::option_layer::Layer<L> {
+    tower::util::option_layer(layer)
+}

@@ -1,0 +1,267 @@
+//! The handle on a limit, and the permits it gives.
+
+use super::{
+    Config,
+    adaptive::{Adaptive, Progress},
+};
+use http_body::SizeHint;
+use parking_lot::Mutex;
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+
+/// A handle on one limit. Clones share it; so do all clones of a layer made with it.
+#[derive(Clone)]
+pub struct ConcurrencyLimit {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    calls: Arc<Semaphore>,
+    bytes: Option<(Arc<Semaphore>, u32)>,
+    queue_wait: Duration,
+    max_waiting: usize,
+    waiting: AtomicUsize,
+    in_flight: AtomicUsize,
+    limit: AtomicUsize,
+    /// Permits in use that must not come back, since the limit was lowered meanwhile.
+    debt: AtomicUsize,
+    adaptive: Option<Adaptive>,
+    /// Also guards changes of the limit.
+    progress: Mutex<Progress>,
+}
+
+impl ConcurrencyLimit {
+    /// At most `limit` calls in flight, with the defaults of [`Config`].
+    pub fn new(limit: usize) -> Self {
+        Self::of(Config::new(limit))
+    }
+
+    pub(super) fn of(config: Config) -> Self {
+        let limit = config.adaptive.as_ref().map_or(config.limit, |rules| rules.clamp(config.limit));
+        let limit = limit.min(Semaphore::MAX_PERMITS);
+        let shared = Shared {
+            calls: Arc::new(Semaphore::new(limit)),
+            bytes: config.request_bytes.map(|most| {
+                let permits = usize::try_from(most).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+                (Arc::new(Semaphore::new(permits)), most)
+            }),
+            queue_wait: config.queue_wait,
+            max_waiting: config.max_waiting,
+            waiting: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            debt: AtomicUsize::new(0),
+            adaptive: config.adaptive,
+            progress: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// How many calls may be in flight.
+    pub fn limit(&self) -> usize {
+        self.shared.limit.load(Ordering::Relaxed)
+    }
+
+    /// How many calls are in flight: sent, and their reply's body has not ended.
+    pub fn in_flight(&self) -> usize {
+        self.shared.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// How many calls wait in line.
+    pub fn waiting(&self) -> usize {
+        self.shared.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Changes the limit; 0 is taken as 1, an adaptive limit stays between its floor and its ceiling. Calls in flight
+    /// stay: a lower limit holds as soon as enough of them have ended.
+    pub fn set_limit(&self, limit: usize) {
+        let _guard = self.shared.progress.lock();
+        let limit = self.shared.adaptive.as_ref().map_or(limit.max(1), |rules| rules.clamp(limit));
+        self.resize(limit);
+    }
+
+    pub(super) fn queue_wait(&self) -> Duration {
+        self.shared.queue_wait
+    }
+
+    /// As how many bytes a body of this size counts.
+    pub(super) fn weight(&self, size: &SizeHint) -> u32 {
+        let Some((_, most)) = &self.shared.bytes else { return 0 };
+        let bytes = size.upper().unwrap_or(size.lower());
+        u32::try_from(bytes).unwrap_or(u32::MAX).min(*most)
+    }
+
+    /// Enters if there is room now. The semaphores give free permits to those in line first, so this overtakes nobody.
+    pub(super) fn try_enter(&self, weight: u32) -> Option<Permit> {
+        let calls = self.shared.calls.clone().try_acquire_owned().ok()?;
+        let bytes = match &self.shared.bytes {
+            Some((bytes, _)) => Some(bytes.clone().try_acquire_many_owned(weight).ok()?),
+            None => None,
+        };
+        Some(Permit::new(self.clone(), Some(calls), bytes))
+    }
+
+    /// A place in line, if that is not full.
+    pub(super) fn line_up(&self, weight: u32) -> Option<Place> {
+        let most = self.shared.max_waiting;
+        let place = self.shared.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| {
+            (waiting < most).then_some(waiting + 1)
+        });
+        place.is_ok().then(|| {
+            let enter = Box::pin(self.clone().enter(weight));
+            Place { limit: self.clone(), since: Instant::now(), enter }
+        })
+    }
+
+    // Neither semaphore is ever closed, so no permit is ever missing.
+    async fn enter(self, weight: u32) -> Permit {
+        let calls = self.shared.calls.clone().acquire_owned().await.ok();
+        let bytes = match &self.shared.bytes {
+            Some((bytes, _)) => bytes.clone().acquire_many_owned(weight).await.ok(),
+            None => None,
+        };
+        Permit::new(self, calls, bytes)
+    }
+
+    /// Whether calls are to be measured.
+    pub(super) fn is_adaptive(&self) -> bool {
+        self.shared.adaptive.is_some()
+    }
+
+    /// A call that began at `began` gave its first content now.
+    pub(super) fn answered(&self, began: Instant) {
+        let Some(rules) = &self.shared.adaptive else { return };
+        if rules.is_slow(began.elapsed()) {
+            return self.crowded(began);
+        }
+        let mut progress = self.shared.progress.lock();
+        if let Some(limit) = progress.good(rules, self.limit(), self.in_flight()) {
+            self.resize(limit);
+        }
+    }
+
+    /// A call that began at `began` was told to slow down, or was slow.
+    pub(super) fn crowded(&self, began: Instant) {
+        let Some(rules) = &self.shared.adaptive else { return };
+        let mut progress = self.shared.progress.lock();
+        if let Some(limit) = progress.crowded(rules, self.limit(), began) {
+            self.resize(limit);
+        }
+    }
+
+    /// Only with `progress` locked.
+    fn resize(&self, limit: usize) {
+        let shared = &*self.shared;
+        let limit = limit.min(Semaphore::MAX_PERMITS);
+        let before = shared.limit.swap(limit, Ordering::Relaxed);
+        if limit < before {
+            let forgotten = shared.calls.forget_permits(before - limit);
+            shared.debt.fetch_add(before - limit - forgotten, Ordering::Relaxed);
+        } else {
+            let mut more = limit - before;
+            // What is still owed is forgiven first.
+            while more > 0 && self.pay() {
+                more -= 1;
+            }
+            shared.calls.add_permits(more);
+        }
+    }
+
+    /// Takes one off the debt, if there is any.
+    fn pay(&self) -> bool {
+        let debt = &self.shared.debt;
+        debt.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |debt| debt.checked_sub(1)).is_ok()
+    }
+}
+
+impl fmt::Debug for ConcurrencyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConcurrencyLimit")
+            .field("limit", &self.limit())
+            .field("in_flight", &self.in_flight())
+            .field("waiting", &self.waiting())
+            .finish()
+    }
+}
+
+/// A call in flight.
+pub(super) struct Permit {
+    limit: ConcurrencyLimit,
+    calls: Option<OwnedSemaphorePermit>,
+    _bytes: Option<OwnedSemaphorePermit>,
+}
+
+impl Permit {
+    fn new(
+        limit: ConcurrencyLimit,
+        calls: Option<OwnedSemaphorePermit>,
+        bytes: Option<OwnedSemaphorePermit>,
+    ) -> Self {
+        limit.shared.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self { limit, calls, _bytes: bytes }
+    }
+
+    pub(super) fn limit(&self) -> &ConcurrencyLimit {
+        &self.limit
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        // Before the permit is back, so that those it lets in never make the count exceed the limit.
+        self.limit.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if let Some(calls) = self.calls.take() {
+            if self.limit.pay() {
+                calls.forget();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permit")
+    }
+}
+
+/// A place in line. Dropped, it is given up.
+pub(super) struct Place {
+    limit: ConcurrencyLimit,
+    since: Instant,
+    enter: Pin<Box<dyn Future<Output = Permit> + Send>>,
+}
+
+impl Place {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permit> {
+        self.enter.as_mut().poll(cx)
+    }
+
+    pub(super) fn since(&self) -> Instant {
+        self.since
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.limit.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("since", &self.since).finish_non_exhaustive()
+    }
+}
