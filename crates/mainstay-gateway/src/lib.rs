@@ -1,2 +1,3 @@
 //! The gateway.
+pub mod cli;
 pub mod config;

@@ -13,6 +13,7 @@ pub(super) fn whole(doc: &Doc<'_>, server: &Server, providers: &[Provider], rout
         address(doc, provider);
         tries(doc, provider);
         clocks(doc, provider);
+        circuit(doc, provider);
         let name = provider.name.as_str();
         let used = routes.iter().flat_map(|route| &route.targets).any(|target| target.provider == name);
         if !used {
@@ -38,7 +39,7 @@ fn calls_itself(doc: &Doc<'_>, server: &Server, provider: &Provider) {
         let path = ["providers", provider.name.as_str(), "base_url"];
         doc.problem(
             doc.locate(&path),
-            &path.join("."),
+            &doc.path(&path),
             format!("{}, which is where the gateway itself listens", provider.base_url.as_str()),
             "the address of another server",
         );
@@ -92,8 +93,8 @@ fn clocks(doc: &Doc<'_>, provider: &Provider) {
         (Some(a), Some(b)) if a < b => Some((show_duration(a), show_duration(b))),
         _ => None,
     };
-    // Keep-alives feed idle and not first_event, so a first_event that is longer still has a use. Progress is one
-    // too: what the longer of two nested clocks would say, the shorter has said before.
+    // Keep-alives feed idle and not first_event, so that a longer first_event still has a use; it is told apart
+    // because people set it for models that think in silence, which idle then cuts off.
     if let Some((idle, first)) = shorter(timeout.idle, timeout.first_event) {
         let why = format!(
             "{idle} is shorter than first_event ({first}): a provider that is wholly silent is given up after {idle}"
@@ -104,20 +105,38 @@ fn clocks(doc: &Doc<'_>, provider: &Provider) {
         let why = format!("{idle} is longer than progress ({progress}), which ends the same silence first");
         tell(doc, name, "timeout", "progress", why);
     }
-    if let Some(within) = provider.retry.within {
-        if let Some((within, attempt)) = shorter(Some(within), timeout.attempt) {
+    // Against the built-in attempt, a short `within` is simply the shorter bound, and meant.
+    let written =
+        doc.has(&["providers", name, "timeout", "attempt"]) || doc.has(&["defaults", "timeout", "attempt"]);
+    match shorter(provider.retry.within, timeout.attempt) {
+        Some((within, attempt)) if written => {
             let why = format!("{within} is shorter than timeout.attempt ({attempt}), which can't be used up");
             tell(doc, name, "retry", "within", why);
         }
+        _ => {}
     }
 }
 
-/// At the provider's own key if it is written, else at the one in the defaults, else at the provider.
+fn circuit(doc: &Doc<'_>, provider: &Provider) {
+    let (name, breaker) = (provider.name.as_str(), &provider.breaker);
+    if breaker.growth > 1.0 && breaker.max_open_for < breaker.open_for {
+        let (max, open_for) = (show_duration(breaker.max_open_for), show_duration(breaker.open_for));
+        let (at, key) = written(doc, name, "breaker", "max_open_for");
+        let expected = format!("at least open_for ({open_for}), since growth is set");
+        doc.problem(at, &key, format!("the duration {max}"), expected);
+    }
+}
+
 fn tell(doc: &Doc<'_>, name: &str, table: &str, key: &str, message: String) {
+    let (at, key) = written(doc, name, table, key);
+    doc.warn_at(at, key, message);
+}
+
+/// Where a setting of a provider stands: at its own key if that is written, else at the one in the defaults, else at
+/// the nearest of its own that is.
+fn written(doc: &Doc<'_>, name: &str, table: &str, key: &str) -> (usize, String) {
     let own = ["providers", name, table, key];
     let shared = ["defaults", table, key];
-    if !doc.has(&own) && doc.has(&shared) {
-        return doc.warn(&shared, message);
-    }
-    doc.warn(&own, message);
+    let path = if !doc.has(&own) && doc.has(&shared) { &shared[..] } else { &own[..] };
+    (doc.locate(path), doc.path(path))
 }

@@ -4,7 +4,7 @@
 //! provider, a missing variable). Here the file is a tree of spans; a section asks its [`Table`] for the keys it
 //! knows, and what nobody asked for is unknown. So the list of keys can't drift from the code that reads them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -16,8 +16,10 @@ use toml::de::{DeTable, DeValue};
 use super::problem::{Problem, Warning};
 use super::value;
 
-/// More are counted, not kept: a file that is no configuration at all need not fill the screen.
-const MOST_PROBLEMS: usize = 50;
+/// More are counted, not shown: a file that is no configuration at all need not fill the screen.
+const MOST_SHOWN: usize = 50;
+/// More are not even kept.
+const MOST_KEPT: usize = 1000;
 
 /// One file while it is being read.
 pub(super) struct Doc<'t> {
@@ -26,6 +28,7 @@ pub(super) struct Doc<'t> {
     root: &'t DeTable<'t>,
     pub(super) env: &'t dyn Fn(&str) -> Option<String>,
     problems: RefCell<Vec<(usize, Problem)>>,
+    more: Cell<usize>,
     warnings: RefCell<Vec<(usize, Warning)>>,
 }
 
@@ -36,7 +39,15 @@ impl<'t> Doc<'t> {
         root: &'t DeTable<'t>,
         env: &'t dyn Fn(&str) -> Option<String>,
     ) -> Self {
-        Self { text, file, root, env, problems: RefCell::default(), warnings: RefCell::default() }
+        Self {
+            text,
+            file,
+            root,
+            env,
+            problems: RefCell::default(),
+            more: Cell::new(0),
+            warnings: RefCell::default(),
+        }
     }
 
     /// The whole file as a table.
@@ -53,6 +64,10 @@ impl<'t> Doc<'t> {
     }
 
     pub(super) fn problem(&self, at: usize, key: &str, found: impl Display, expected: impl Display) {
+        if self.problems.borrow().len() >= MOST_KEPT {
+            self.more.set(self.more.get() + 1);
+            return;
+        }
         let (line, column) = place(self.text, at);
         let key = key.to_owned();
         let problem = Problem { line, column, key, found: found.to_string(), expected: expected.to_string() };
@@ -61,12 +76,18 @@ impl<'t> Doc<'t> {
 
     /// Says something about the key that is nearest to `path` in the file.
     pub(super) fn warn(&self, path: &[&str], message: impl Display) {
-        let at = self.locate(path);
-        let key = path.iter().fold(String::new(), |key, part| join(&key, part));
-        self.warn_at(at, key, message);
+        self.warn_at(self.locate(path), self.path(path), message);
+    }
+
+    /// How a key is named in messages.
+    pub(super) fn path(&self, path: &[&str]) -> String {
+        path.iter().fold(String::new(), |key, part| join(&key, part))
     }
 
     pub(super) fn warn_at(&self, at: usize, key: String, message: impl Display) {
+        if self.warnings.borrow().len() >= MOST_KEPT {
+            return;
+        }
         let (line, _) = place(self.text, at);
         self.warnings.borrow_mut().push((at, Warning { line, key, message: message.to_string() }));
     }
@@ -107,8 +128,8 @@ impl<'t> Doc<'t> {
         warnings.sort_by_key(|(at, _)| *at);
         // What is written under [defaults] is looked at once for each provider.
         warnings.dedup();
-        let more = problems.len().saturating_sub(MOST_PROBLEMS);
-        problems.truncate(MOST_PROBLEMS);
+        let more = self.more.get() + problems.len().saturating_sub(MOST_SHOWN);
+        problems.truncate(MOST_SHOWN);
         let problems = problems.into_iter().map(|(_, problem)| problem).collect();
         (problems, more, warnings.into_iter().map(|(_, warning)| warning).collect())
     }

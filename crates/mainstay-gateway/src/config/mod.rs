@@ -35,16 +35,19 @@
 
 mod check;
 mod doc;
+mod explain;
 mod kind;
 mod problem;
 mod read;
 mod secret;
 pub mod settings;
+mod show;
 mod support;
 #[cfg(test)]
 mod tests;
 mod value;
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use toml::de::DeTable;
@@ -60,6 +63,8 @@ const LONGEST_FILE: u64 = 4 * 1024 * 1024;
 /// All settings, resolved.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The file, as it was named.
+    pub file: String,
     /// The gateway's own side.
     pub server: Server,
     /// At least one, in the order of the file; names are unique.
@@ -99,15 +104,14 @@ impl Config {
         let (root, wrong) = DeTable::parse_recoverable(text);
         let doc = doc::Doc::new(text, file_name, root.get_ref(), env);
         for error in &wrong {
-            let at = error.span().map_or(0, |span| span.start);
-            doc.problem(at, "", error.message().trim(), "TOML, as https://toml.io has it");
+            syntax(&doc, text, error);
         }
         // After a slip in the syntax the rest may be misread: only what is certain is reported.
         let config = if wrong.is_empty() { Some(sections(&doc)) } else { None };
         let (problems, more, warnings) = doc.finish();
         match config {
             Some((server, providers, routes)) if problems.is_empty() => {
-                Ok(Self { server, providers, routes, warnings })
+                Ok(Self { file: file_name.to_owned(), server, providers, routes, warnings })
             }
             _ => Err(ConfigError::Invalid { file: file_name.to_owned(), problems, more }),
         }
@@ -118,6 +122,20 @@ impl Config {
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.iter().find(|provider| provider.name == name)
     }
+}
+
+/// A slip in the syntax, in the parser's words. They name what is wrong and never quote the file.
+fn syntax(doc: &doc::Doc<'_>, text: &str, error: &toml::de::Error) {
+    let span = error.span().unwrap_or_default();
+    let (found, expected) = match error.message().trim().split_once(", expected ") {
+        Some((found, expected)) => (found, expected),
+        None => (error.message().trim(), "TOML, as https://toml.io has it"),
+    };
+    if found == "duplicate key" {
+        let key = text.get(span.clone()).unwrap_or_default();
+        return doc.problem(span.start, key, "the same key or table a second time", "each of them once");
+    }
+    doc.problem(span.start, "", format!("a slip in the syntax: {found}"), expected);
 }
 
 fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>) {
@@ -133,4 +151,12 @@ fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>) {
     root.finish(|_| None);
     check::whole(doc, &server, &providers, &routes);
     (server, providers, routes)
+}
+
+/// Reads `ADDRESS:PORT` as `server.listen` does.
+///
+/// # Errors
+/// What was expected, for a message.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, &'static str> {
+    read::listen_address(text)
 }

@@ -11,7 +11,7 @@ pub struct Problem {
     pub line: usize,
     /// In characters, counted from 1.
     pub column: usize,
-    /// The way to the key, as `providers.openai.retry.attempts`; empty for the file as a whole.
+    /// The way to the key, as `providers.openai.retry.attempts`; empty where the syntax is wrong.
     pub key: String,
     /// What stands there. Never a secret.
     pub found: String,
@@ -30,9 +30,10 @@ pub struct Warning {
     pub message: String,
 }
 
+/// `LINE: KEY: MESSAGE`, to follow a file's name and a colon.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.line, self.key, self.message)
+        write!(f, "{}: {}: {}", self.line, self.key, self.message)
     }
 }
 
@@ -83,7 +84,7 @@ impl fmt::Display for ConfigError {
                         f.write_str("\n\n")?;
                     }
                     let Problem { line, column, key, found, expected } = problem;
-                    write!(f, "{file}:{line}:{column}: {}", if key.is_empty() { "the file" } else { key })?;
+                    write!(f, "{file}:{line}:{column}: {}", if key.is_empty() { "not TOML" } else { key })?;
                     write!(f, "\n  found:    {found}\n  expected: {expected}")?;
                 }
                 match more {

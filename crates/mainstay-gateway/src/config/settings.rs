@@ -192,11 +192,17 @@ pub struct Breaker {
     pub probes: u32,
     /// Factor on `open_for` for each relapse. Default 1: it does not grow.
     pub growth: f64,
+    /// Where growing ends. Default 5 min. Not less than `open_for` where `growth` is more than 1.
+    pub max_open_for: Duration,
     /// Share of failures over `window` that opens it, more than 0 and at most 1. Default off.
     pub failure_rate: Option<f64>,
-    /// What `failure_rate` looks back on. Default 60 s.
+    /// Share of slow calls over `window` that opens it, more than 0 and at most 1. Default off.
+    pub slow_rate: Option<f64>,
+    /// Until the first content; what takes longer is slow. Default 30 s.
+    pub slow_after: Duration,
+    /// What the rates look back on. Default 60 s.
     pub window: Duration,
-    /// Calls in `window` below which `failure_rate` says nothing. Default 10.
+    /// Calls in `window` below which the rates say nothing. Default 10.
     pub min_calls: u32,
 }
 
@@ -208,7 +214,10 @@ impl Default for Breaker {
             open_for: Duration::from_secs(30),
             probes: 5,
             growth: 1.0,
+            max_open_for: Duration::from_secs(300),
             failure_rate: None,
+            slow_rate: None,
+            slow_after: Duration::from_secs(30),
             window: Duration::from_secs(60),
             min_calls: 10,
         }

@@ -12,10 +12,6 @@ pub(super) const LATENCY: bool = false;
 pub(super) const CONTINUE: bool = false;
 /// `routes.failover = "at_once"`
 pub(super) const AT_ONCE: bool = false;
-/// `breaker.failure_rate`, with `window` and `min_calls`
-pub(super) const FAILURE_RATE: bool = false;
-/// `breaker.growth`
-pub(super) const GROWTH: bool = false;
 
 use super::doc::Value;
 

@@ -101,13 +101,20 @@ pub(super) fn show_rate(per_second: f64) -> String {
 
 /// The candidate that is nearest to what was written, if it is near enough to be a slip.
 pub(super) fn nearest<'c>(written: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let written = written.to_ascii_lowercase().replace('-', "_");
+    let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
+    let written = plain(written);
     let (distance, best) = candidates
         .into_iter()
-        .map(|one| (distance(&written, &one.to_ascii_lowercase().replace('-', "_")), one))
+        .map(|one| match plain(one) {
+            // `azure` for `azure-openai`
+            long if written.len() > 2 && long.starts_with(&written) => (1, one),
+            other => (distance(&written, &other), one),
+        })
         .min_by_key(|(distance, _)| *distance)?;
-    let slack = 1 + best.chars().count().min(written.chars().count()) / 4;
-    (distance <= slack.min(3)).then_some(best)
+    let length = best.chars().count().min(written.chars().count());
+    let slack = (1 + length / 4).min(3);
+    // A word of which nothing is left is another word.
+    (distance <= slack && distance < length).then_some(best)
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) between two words.

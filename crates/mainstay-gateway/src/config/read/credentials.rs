@@ -42,19 +42,29 @@ fn from_env(v: &Value<'_>) -> Option<ApiKey> {
     key(v, &format!("the environment variable {name}"), KeySource::Env(name.to_owned()), &value)
 }
 
-/// A name in the shell's sense. What has small letters and digits and is long is a key that went into the wrong
-/// place, not a name.
+/// A name in the shell's sense, and not a key that went into the wrong place.
 fn is_variable(name: &str) -> bool {
     let first = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     let rest = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    let has = |what: fn(&u8) -> bool| name.as_bytes().iter().any(what);
-    let like_a_key = name.len() >= 20 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
-    first && rest && !like_a_key
+    first && rest && !like_a_key(name)
+}
+
+/// Long, of one piece, with small letters and digits: rather a key than a name.
+fn like_a_key(text: &str) -> bool {
+    let has = |what: fn(&u8) -> bool| text.as_bytes().iter().any(what);
+    text.len() >= 20
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
+        && !text.contains(['/', '\\', '.', ' '])
 }
 
 fn from_file(v: &Value<'_>) -> Option<ApiKey> {
     const EXPECTED: &str = "a readable file that holds the key and nothing else";
-    let path = v.doc().file_beside(v.text(EXPECTED)?);
+    let Some(name) = v.raw_text() else { return v.wrong_unseen(EXPECTED) };
+    let path = v.doc().file_beside(name);
+    if like_a_key(name) && !path.exists() {
+        return v.refuse("text that is no file's name", format!("{EXPECTED}, not the key itself"));
+    }
     let what = format!("the file {}", path.display());
     match read(&path, LONGEST_KEY) {
         Ok(text) => key(v, &what, KeySource::File(path), &text),

@@ -119,6 +119,9 @@ const OURS: [&str; 9] = [
 ];
 
 fn headers(v: &Value<'_>) -> Option<HeaderMap> {
+    if !v.is_table() {
+        return v.wrong_unseen("a table, such as { \"x-team\" = \"search\" }");
+    }
     let table = v.table()?;
     let mut map = HeaderMap::new();
     for (name, value) in table.entries() {

@@ -2,7 +2,6 @@
 
 use super::super::doc::{Table, Value};
 use super::super::settings::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
-use super::super::support::{self, gate};
 
 /// `[defaults]`: what a provider starts from.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +41,9 @@ pub(super) fn home(key: &str) -> Option<String> {
         "attempts" | "base_delay" | "max_delay" | "jitter" | "max_wait" | "within" | "budget" => "retry",
         "ratio" | "floor" => "retry.budget",
         "connect" | "attempt" | "idle" | "first_event" | "progress" | "error_body" => "timeout",
-        "failures" | "open_for" | "probes" | "growth" | "failure_rate" => "breaker",
+        "failures" | "open_for" | "probes" | "growth" | "max_open_for" | "failure_rate" | "slow_rate" => {
+            "breaker"
+        }
         "response_body" | "sse_event" | "stream" | "concurrency" | "queue_wait" => "limits",
         _ => return None,
     };
@@ -85,17 +86,20 @@ fn breaker(mut t: Table<'_>, b: &mut Breaker) {
     t.set("failures", &mut b.failures, |v| v.count(1..=1_000_000, off));
     t.set("open_for", &mut b.open_for, Value::duration_set);
     t.set("probes", &mut b.probes, |v| v.count(1..=1_000, "calls that may pass while half-open"));
-    t.set("growth", &mut b.growth, |v| {
-        let read = v.number(1.0..=10.0, "factor on open_for for each relapse; 1 is off")?;
-        gate(v, support::GROWTH, "1", read <= 1.0, read)
-    });
-    t.set("failure_rate", &mut b.failure_rate, |v| {
-        let read = v.number(0.0..=1.0, "share of failures that opens the circuit; 0 is off")?;
-        gate(v, support::FAILURE_RATE, "0", read <= 0.0, Some(read).filter(|rate| *rate > 0.0))
-    });
+    let factor = "factor on open_for for each relapse; 1 is off";
+    t.set("growth", &mut b.growth, |v| v.number(1.0..=10.0, factor));
+    t.set("max_open_for", &mut b.max_open_for, Value::duration_set);
+    t.set("failure_rate", &mut b.failure_rate, |v| rate(v, "share of failed calls"));
+    t.set("slow_rate", &mut b.slow_rate, |v| rate(v, "share of slow calls"));
+    t.set("slow_after", &mut b.slow_after, Value::duration_set);
     t.set("window", &mut b.window, Value::duration_set);
-    t.set("min_calls", &mut b.min_calls, |v| v.count(1..=1_000_000, "calls before failure_rate counts"));
+    t.set("min_calls", &mut b.min_calls, |v| v.count(1..=1_000_000, "calls before a rate counts"));
     t.finish(home_unless("breaker"));
+}
+
+fn rate(v: &Value<'_>, what: &str) -> Option<Option<f64>> {
+    let read = v.number(0.0..=1.0, &format!("the {what} that opens the circuit; 0 is off"))?;
+    Some(Some(read).filter(|rate| *rate > 0.0))
 }
 
 fn limits(mut t: Table<'_>, l: &mut Limits) {

@@ -17,12 +17,15 @@ pub(super) fn base_url(v: &Value<'_>) -> Option<BaseUrl> {
             "an address with a user or password in it",
             "the host alone: a key is set by api_key_env, api_key_file or headers",
         ),
+        // Some providers take the key in the query.
+        Err(Wrong::Query) => v.refuse("an address with a query or a fragment", BASE),
         Err(Wrong::Other(why)) => v.wrong(format!("{BASE} ({why})")),
     }
 }
 
 pub(super) enum Wrong {
     User,
+    Query,
     Other(&'static str),
 }
 
@@ -31,11 +34,8 @@ pub(super) fn parse_base(text: &str) -> Result<BaseUrl, Wrong> {
     if text.contains('@') {
         return Err(Wrong::User);
     }
-    if text.contains('?') {
-        return Err(Wrong::Other("it has a query"));
-    }
-    if text.contains('#') {
-        return Err(Wrong::Other("it has a fragment"));
+    if text.contains(['?', '#']) {
+        return Err(Wrong::Query);
     }
     let text = text.trim_end_matches('/');
     let uri: Uri = text.parse().map_err(|_| Wrong::Other("this is no address"))?;
@@ -71,8 +71,8 @@ pub(super) fn proxy(v: &Value<'_>) -> Option<Proxy> {
     }
     let wrong = |why: &str| v.refuse(format!("an address {why}"), PROXY);
     let Ok(uri) = text.parse::<Uri>() else { return wrong("that is none") };
-    if !matches!(uri.scheme_str(), Some("http" | "https" | "socks5" | "socks5h")) {
-        return wrong("without http, https, socks5 or socks5h in front");
+    if !matches!(uri.scheme_str(), Some("http" | "https" | "socks5" | "socks5h" | "socks4" | "socks4a")) {
+        return wrong("without http, https, socks5 or socks4 in front");
     }
     let Some(authority) = uri.authority().filter(|authority| !authority.host().is_empty()) else {
         return wrong("without a host");

@@ -1,0 +1,2 @@
+//! What the command line must do.
+use super::*;

@@ -1,0 +1,252 @@
+//! The effective settings as TOML, as `mainstay check` prints them. Values of keys and headers are not in it.
+
+use std::fmt::{self, Display, Write};
+use std::time::Duration;
+
+use super::Config;
+use super::secret::Proxy;
+use super::settings::{
+    Breaker, Budget, Failover, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route, Server, Strategy,
+    Target, Timeout,
+};
+use super::value::{show_duration, show_rate, show_size};
+
+impl Config {
+    /// All settings with the defaults merged in. Keys stand as `"(set from OPENAI_API_KEY)"`.
+    #[must_use]
+    pub fn effective_toml(&self) -> String {
+        let mut out = Out::default();
+        server(&mut out, &self.server);
+        for provider in &self.providers {
+            self::provider(&mut out, provider);
+        }
+        for route in &self.routes {
+            self::route(&mut out, route);
+        }
+        out.0
+    }
+}
+
+impl Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.effective_toml())
+    }
+}
+
+/// Settings of one provider alone.
+pub(super) fn provider_toml(provider: &Provider) -> String {
+    let mut out = Out::default();
+    self::provider(&mut out, provider);
+    out.0
+}
+
+/// Settings of one route alone.
+pub(super) fn route_toml(route: &Route) -> String {
+    let mut out = Out::default();
+    self::route(&mut out, route);
+    out.0
+}
+
+#[derive(Default)]
+struct Out(String);
+
+impl Out {
+    fn line(&mut self, line: fmt::Arguments<'_>) {
+        // Writing to a String does not fail.
+        let _ = self.0.write_fmt(line);
+        self.0.push('\n');
+    }
+
+    fn head(&mut self, head: impl Display) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.line(format_args!("{head}"));
+    }
+
+    fn raw(&mut self, key: &str, value: impl Display) {
+        self.line(format_args!("{key} = {value}"));
+    }
+
+    fn text(&mut self, key: &str, value: impl Into<String>) {
+        self.raw(key, quoted(value));
+    }
+
+    fn duration(&mut self, key: &str, value: impl Into<Option<Duration>>) {
+        self.text(key, show_duration(value.into().unwrap_or_default()));
+    }
+
+    fn size(&mut self, key: &str, value: impl Into<Option<u64>>) {
+        self.text(key, show_size(value.into().unwrap_or_default()));
+    }
+}
+
+fn quoted(text: impl Into<String>) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+/// A key of a table: bare where TOML allows it.
+fn name(name: &str) -> String {
+    let bare =
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if bare { name.to_owned() } else { quoted(name) }
+}
+
+fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.into_iter().map(quoted).collect();
+    format!("[{}]", names.join(", "))
+}
+
+fn server(out: &mut Out, s: &Server) {
+    out.head("[server]");
+    out.text("listen", s.listen.to_string());
+    out.size("max_request_body", s.max_request_body);
+    out.duration("drain", s.drain);
+    out.duration("deadline", s.deadline);
+    out.duration("upload_idle", s.upload_idle);
+    out.duration("keepalive", s.keepalive);
+    out.duration("header_timeout", s.header_timeout);
+    out.raw("max_connections", s.max_connections);
+    out.raw("max_headers", s.max_headers);
+}
+
+fn provider(out: &mut Out, p: &Provider) {
+    let path = format!("providers.{}", name(&p.name));
+    out.head(format_args!("[{path}]"));
+    out.text("kind", p.kind.as_str());
+    out.text("base_url", p.base_url.as_str());
+    match &p.api_key {
+        Some(key) => out.text("api_key", format!("(set from {})", key.source())),
+        None => out.text("api_key", "(none: the caller's own is passed on)"),
+    }
+    let headers = p.headers.keys().map(|header| format!("{} = \"(set)\"", name(header.as_str())));
+    let headers: Vec<String> = headers.collect();
+    out.raw(
+        "headers",
+        if headers.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", headers.join(", ")) },
+    );
+    out.raw("models", list(p.models.iter().map(String::as_str)));
+    out.raw("default_max_tokens", p.default_max_tokens);
+    if let Some(file) = &p.ca_file {
+        out.text("ca_file", file.display().to_string());
+    }
+    out.raw("native_roots", p.native_roots);
+    out.text("protocol", protocol(p.protocol));
+    out.raw("h2_connections", p.h2_connections);
+    match &p.proxy {
+        Proxy::Env => out.text("proxy", "env"),
+        Proxy::Off => out.text("proxy", "off"),
+        Proxy::Url(url) => out.text("proxy", url.to_string()),
+    }
+    retry(out, &path, &p.retry);
+    timeout(out, &path, &p.timeout);
+    breaker(out, &path, &p.breaker);
+    limits(out, &path, &p.limits);
+}
+
+fn retry(out: &mut Out, path: &str, r: &Retry) {
+    out.head(format_args!("[{path}.retry]"));
+    out.raw("attempts", r.attempts);
+    out.duration("base_delay", r.base_delay);
+    out.duration("max_delay", r.max_delay);
+    out.text("jitter", jitter(r.jitter));
+    out.duration("max_wait", r.max_wait);
+    out.duration("within", r.within);
+    let Budget { ratio, floor } = r.budget;
+    out.raw("budget", format_args!("{{ ratio = {ratio:?}, floor = {} }}", quoted(show_rate(floor))));
+}
+
+fn timeout(out: &mut Out, path: &str, c: &Timeout) {
+    out.head(format_args!("[{path}.timeout]"));
+    out.duration("connect", c.connect);
+    out.duration("attempt", c.attempt);
+    out.duration("idle", c.idle);
+    out.duration("first_event", c.first_event);
+    out.duration("progress", c.progress);
+    out.duration("error_body", c.error_body);
+}
+
+fn breaker(out: &mut Out, path: &str, b: &Breaker) {
+    out.head(format_args!("[{path}.breaker]"));
+    out.raw("enabled", b.enabled);
+    out.raw("failures", b.failures);
+    out.duration("open_for", b.open_for);
+    out.raw("probes", b.probes);
+    out.raw("growth", format_args!("{:?}", b.growth));
+    out.duration("max_open_for", b.max_open_for);
+    out.raw("failure_rate", format_args!("{:?}", b.failure_rate.unwrap_or(0.0)));
+    out.raw("slow_rate", format_args!("{:?}", b.slow_rate.unwrap_or(0.0)));
+    out.duration("slow_after", b.slow_after);
+    out.duration("window", b.window);
+    out.raw("min_calls", b.min_calls);
+}
+
+fn limits(out: &mut Out, path: &str, l: &Limits) {
+    out.head(format_args!("[{path}.limits]"));
+    out.size("response_body", l.response_body);
+    out.size("sse_event", l.sse_event);
+    out.size("stream", l.stream);
+    out.raw("concurrency", l.concurrency.unwrap_or(0));
+    out.duration("queue_wait", l.queue_wait);
+}
+
+fn route(out: &mut Out, r: &Route) {
+    out.head("[[routes]]");
+    out.raw("models", list(r.models.iter().map(String::as_str)));
+    let targets: Vec<String> = r.targets.iter().map(target).collect();
+    out.raw("targets", format_args!("[{}]", targets.join(", ")));
+    out.text(
+        "strategy",
+        match r.strategy {
+            Strategy::Order => "order",
+            Strategy::Weighted => "weighted",
+            Strategy::Latency => "latency",
+        },
+    );
+    out.text(
+        "recovery",
+        match r.recovery {
+            Recovery::Off => "off",
+            Recovery::Continue => "continue",
+        },
+    );
+    out.text(
+        "failover",
+        match r.failover {
+            Failover::AfterRetries => "after_retries",
+            Failover::AtOnce => "at_once",
+        },
+    );
+}
+
+fn target(target: &Target) -> String {
+    match target.weight {
+        1 => quoted(target.to_string()),
+        weight => format!("{{ target = {}, weight = {weight} }}", quoted(target.to_string())),
+    }
+}
+
+const fn protocol(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Auto => "auto",
+        Protocol::Http1 => "http1",
+        Protocol::H2 => "h2",
+    }
+}
+
+const fn jitter(jitter: Jitter) -> &'static str {
+    match jitter {
+        Jitter::Full => "full",
+        Jitter::Equal => "equal",
+        Jitter::None => "none",
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.model {
+            Some(model) => write!(f, "{}/{model}", self.provider),
+            None => f.write_str(&self.provider),
+        }
+    }
+}
