@@ -3,14 +3,13 @@
 use crate::config::{Config, Proxy, settings};
 use http::Uri;
 use mainstay::{
-    body::RequestBody,
     client::{BuildError, Client, Protocol},
     dialect::ErrorFamily,
     endpoint::EndpointLayer,
     judge::{JudgeConfig, JudgeLayer},
     layers::{
         breaker::{self, CircuitBreaker, CircuitBreakerLayer},
-        concurrency::{ConcurrencyLayer, ConcurrencyLimit},
+        concurrency::{self, ConcurrencyLayer, ConcurrencyLimit},
         limit::BodyLimitLayer,
         retry::{Budget, IdempotencyLayer, Jitter, RetryLayer},
         timeout::{TimeoutConfig, TimeoutLayer},
@@ -26,7 +25,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tower::{Layer, ServiceBuilder, util::Either};
+use tower::ServiceBuilder;
 use tower_http::decompression::DecompressionLayer;
 
 /// Everything that a configuration comes to.
@@ -121,7 +120,7 @@ struct ProviderParts<'a> {
     kind: Kind,
     client: Client,
     endpoint: EndpointLayer,
-    places: Option<ConcurrencyLimit>,
+    places: ConcurrencyLimit,
     budget: Budget,
 }
 
@@ -136,14 +135,15 @@ impl<'a> ProviderParts<'a> {
             endpoint = endpoint.with_key(ApiKey::new(key.expose()).ok_or("the key fits into no header")?);
         }
         let limits = &settings.limits;
-        let places = limits.concurrency.map(|limit| ConcurrencyLimit::new(limit).with_queue_wait(limits.queue_wait));
+        // Without a limit the layer counts, and lets everyone through.
+        let places = concurrency::Config::new(limits.concurrency.unwrap_or(usize::MAX)).with_queue_wait(limits.queue_wait);
         let budget = &settings.retry.budget;
         Ok(Self {
             settings,
             kind,
             client: client(settings)?,
             endpoint,
-            places,
+            places: places.build(),
             budget: Budget::new(budget.ratio, budget.floor),
         })
     }
@@ -155,8 +155,8 @@ impl<'a> ProviderParts<'a> {
         let stack = ServiceBuilder::new()
             .layer(IdempotencyLayer::new())
             .layer(self.retry())
-            .layer(optional(breaker.clone().map(CircuitBreakerLayer::new)))
-            .layer(optional(self.places.clone().map(ConcurrencyLayer::new)))
+            .layer(CircuitBreakerLayer::new(breaker.clone()))
+            .layer(ConcurrencyLayer::new(self.places.clone()))
             .layer(AttemptLayer::new(name.clone(), observer))
             .layer(JudgeLayer::new(self.kind).with_config(self.judge()))
             .layer(TimeoutLayer::new(self.timeout()))
@@ -165,13 +165,10 @@ impl<'a> ProviderParts<'a> {
             .layer(self.endpoint.clone())
             .service(self.client.clone());
         let native = self.kind.profile().native;
-        let target = Target::new(name, stack)
+        Target::new(name, stack)
+            .with_breaker(breaker)
             .with_own_key(settings.api_key.is_some())
-            .with_calls(move |call: &Call| speaks(native, call.family));
-        match breaker {
-            Some(breaker) => target.with_breaker(breaker),
-            None => target,
-        }
+            .with_calls(move |call: &Call| speaks(native, call.family))
     }
 
     fn retry(&self) -> RetryLayer {
@@ -251,32 +248,23 @@ fn client(settings: &settings::Provider) -> Result<Client, BuildError> {
     client.build()
 }
 
-fn circuit(settings: &settings::Breaker, name: &TargetName) -> Option<CircuitBreaker> {
-    if !settings.enabled {
-        return None;
-    }
+fn circuit(settings: &settings::Breaker, name: &TargetName) -> CircuitBreaker {
+    // Without a circuit: one that never opens.
+    let failures = if settings.enabled { settings.failures } else { u32::MAX };
     let mut config = breaker::Config::new()
-        .with_failures(settings.failures)
+        .with_failures(failures)
         .with_open_for(settings.open_for)
         .with_probes(settings.probes)
         .with_window(settings.window, settings.min_calls);
-    if let Some(rate) = settings.failure_rate {
+    if let (true, Some(rate)) = (settings.enabled, settings.failure_rate) {
         config = config.with_failure_rate(rate);
     }
     if settings.growth > 1.0 {
         config = config.with_growth(settings.growth, settings.open_for * 32);
     }
-    match config.build(name.to_string()) {
-        Ok(breaker) => Some(breaker),
-        Err(error) => {
-            // The configuration has refused what could get here.
-            tracing::error!(%error, target = %name, "no circuit breaker");
-            None
-        }
-    }
-}
-
-/// A layer, or nothing.
-fn optional<L>(layer: Option<L>) -> tower::util::option_layer::Layer<L> {
-    tower::util::option_layer(layer)
+    config.build(name.to_string()).unwrap_or_else(|error| {
+        // The configuration has refused what could get here.
+        tracing::error!(%error, target = %name, "the circuit breaker has its defaults");
+        CircuitBreaker::new(name.to_string())
+    })
 }

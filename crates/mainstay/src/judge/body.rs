@@ -103,7 +103,7 @@ where
                     }
                     Phase::Passing => match ready!(tee.poll_step(cx)) {
                         Step::Pass(bytes, meaning) => {
-                            if meaning == Meaning::Terminal {
+                            if matches!(meaning, Meaning::Terminal { .. }) {
                                 tee.note_usage();
                                 *phase = Phase::Lingering;
                             }

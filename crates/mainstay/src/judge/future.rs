@@ -252,9 +252,8 @@ where
                     let config = &tee.reading.layer.config;
                     let full = self.events > config.hold_events || self.bytes > config.hold_bytes;
                     match meaning {
-                        Meaning::Content => Phase::Passing,
-                        Meaning::Terminal => Phase::Lingering,
-                        _ if full => Phase::Passing,
+                        Meaning::Terminal { .. } => Phase::Lingering,
+                        _ if meaning.is_content() || full => Phase::Passing,
                         _ => continue,
                     }
                 }
@@ -338,15 +337,15 @@ impl Reading {
             End::Whole | End::Bound => {}
         }
         let what = match read_whole(self.dialect, &body) {
-            Whole::Answer { usage } => {
+            Whole::Answer(answer) => {
                 if let Some(cell) = &self.usage {
-                    cell.set(usage);
+                    cell.set(answer.usage);
                 }
                 parts.extensions.insert(Verdict::new(Class::Success));
                 return Ok(Response::from_parts(parts, JudgeBody::whole(body)));
             }
-            Whole::Error { object } => {
-                let verdict = self.layer.classifier.error_object(Head::of_parts(&parts), object);
+            Whole::Error { object, reason } => {
+                let verdict = self.layer.inside(Head::of_parts(&parts), object, reason.as_deref());
                 return Ok(error_reply(parts, body, verdict));
             }
             Whole::Empty => "it holds no answer",

@@ -1,12 +1,14 @@
 //! The layer.
 
 use super::{Judge, JudgeConfig};
-use crate::provider::{Kind, ProviderClassifier};
+use crate::provider::{Kind, ProviderClassifier, finish};
+use mainstay_layers::classify::{Head, Verdict};
 use tower_layer::Layer;
 
 /// Judges the replies of a provider. See the [module](super) for what it reads and hands on.
 #[derive(Clone, Debug)]
 pub struct JudgeLayer {
+    pub(super) kind: Kind,
     pub(super) classifier: ProviderClassifier,
     pub(super) config: JudgeConfig,
 }
@@ -14,7 +16,7 @@ pub struct JudgeLayer {
 impl JudgeLayer {
     /// Judges by the table of `kind`, within the default bounds.
     pub fn new(kind: Kind) -> Self {
-        Self { classifier: ProviderClassifier::new(kind), config: JudgeConfig::default() }
+        Self { kind, classifier: ProviderClassifier::new(kind), config: JudgeConfig::default() }
     }
 
     /// Sets the bounds.
@@ -22,6 +24,19 @@ impl JudgeLayer {
     pub fn with_config(mut self, config: JudgeConfig) -> Self {
         self.config = config;
         self
+    }
+}
+
+impl JudgeLayer {
+    /// The verdict on an error that came inside a success: `object` as the provider wrote it, and the reason for the end
+    /// of the answer where that made it one.
+    pub(super) fn inside(&self, head: Head<'_>, object: &[u8], reason: Option<&str>) -> Verdict {
+        // "error" says only that there is one; other reasons say more than the chunk that they stand in.
+        let by_reason = reason
+            .filter(|reason| *reason != "error")
+            .and_then(|reason| finish(self.kind, reason).verdict(true))
+            .map(|verdict| verdict.with_code(reason));
+        by_reason.unwrap_or_else(|| self.classifier.error_object(head, object))
     }
 }
 

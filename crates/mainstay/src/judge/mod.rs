@@ -56,7 +56,7 @@ pub struct UsageCell(Arc<Mutex<Usage>>);
 impl UsageCell {
     /// What is known so far; of a stream, all of it at its end.
     pub fn get(&self) -> Usage {
-        self.0.lock().clone()
+        *self.0.lock()
     }
 
     fn set(&self, usage: Usage) {

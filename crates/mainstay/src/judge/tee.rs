@@ -5,7 +5,7 @@ use super::{
     future::Reading,
 };
 use crate::{
-    dialect::{Dialect, Meaning, StreamReader},
+    dialect::{Meaning, StreamReader, stream_end},
     sse::{Block, Scanner, SseError},
 };
 use bytes::Bytes;
@@ -101,22 +101,28 @@ where
     }
 
     fn read(&mut self, block: Block) -> Step {
-        let Block { raw, event, .. } = block;
-        let Some(event) = event else { return Step::Pass(raw, Meaning::Preamble) };
-        let meaning = self.reader.read(&event);
-        match meaning {
-            Meaning::Error => {
-                let head = Head::new(self.status, &self.headers, &self.extensions);
-                let verdict = self.reading.layer.classifier.error_object(head, event.data());
-                let event = ErrorEvent::new(raw, Bytes::copy_from_slice(event.data()));
-                self.fail(verdict, ReplyError::Provider(event).into())
-            }
-            Meaning::Content => {
-                self.reading.progress.mark();
-                Step::Pass(raw, meaning)
-            }
-            _ => Step::Pass(raw, meaning),
+        let meaning = self.reader.read_block(&block);
+        if meaning == Meaning::Error {
+            return self.provider_failed(block);
         }
+        if meaning.is_content() {
+            self.reading.progress.mark();
+        }
+        Step::Pass(block.raw, meaning)
+    }
+
+    fn provider_failed(&mut self, block: Block) -> Step {
+        let head = Head::new(self.status, &self.headers, &self.extensions);
+        let (object, reason) = match self.reader.failure() {
+            Some(failure) => (&*failure.object, failure.reason.as_deref()),
+            None => (&[][..], None),
+        };
+        let verdict = self.reading.layer.inside(head, object, reason);
+        let data = match &block.event {
+            Some(event) => event.data_bytes().clone(),
+            None => block.bare_json().unwrap_or_default(),
+        };
+        self.fail(verdict, ReplyError::Provider(ErrorEvent::new(block.raw, data)).into())
     }
 
     fn eof(&mut self) -> Step {
@@ -126,7 +132,7 @@ where
         }
         match self.scanner.finish() {
             // An event that lacks its blank line, but is whole: closed off for the caller.
-            Ok(Some(block)) if block.event.is_some() => {
+            Ok(Some(block)) if block.event.is_some() || block.bare_json().is_some() => {
                 let mut raw = block.raw.to_vec();
                 if !block.complete {
                     raw.extend_from_slice(b"\n\n");
@@ -158,11 +164,10 @@ where
         if !self.reader.is_complete() {
             return self.truncated();
         }
-        let wants_done = matches!(self.reading.dialect, Dialect::ChatCompletions | Dialect::Completions);
-        if wants_done && !self.reader.saw_done() {
-            return Step::Complete([&rest, b"data: [DONE]\n\n".as_slice()].concat().into());
+        match stream_end(self.reading.dialect) {
+            Some(end) if !self.reader.saw_done() => Step::Complete([rest, end].concat().into()),
+            _ => Step::Complete(rest),
         }
-        Step::Complete(rest)
     }
 
     fn truncated(&mut self) -> Step {

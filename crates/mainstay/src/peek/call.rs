@@ -1,7 +1,7 @@
 //! What the layers below need to know about a call, in the request's extensions.
 
 use super::Peeked;
-use crate::{body::RequestBody, dialect::Dialect};
+use crate::{body::RequestBody, dialect::{Dialect, ErrorFamily}};
 use bytes::Bytes;
 use http::Request;
 use mainstay_layers::timeout::Streaming;
@@ -14,6 +14,8 @@ use std::{ops::Range, sync::Arc};
 pub struct Call {
     /// The API that the caller speaks.
     pub dialect: Dialect,
+    /// The family of that API, known for every path: `/v1/messages/count_tokens` is Anthropic's.
+    pub family: ErrorFamily,
     /// The model that the caller asked for.
     pub model: Arc<str>,
     /// Whether the caller asked for a stream.
@@ -23,10 +25,11 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call in `dialect` with a body of which `peeked` is known.
-    pub fn new(dialect: Dialect, peeked: Peeked) -> Self {
+    /// A call to `path` with a body of which `peeked` is known.
+    pub fn new(path: &str, peeked: Peeked) -> Self {
         Self {
-            dialect,
+            dialect: Dialect::of_path(path),
+            family: ErrorFamily::of_path(path),
             model: peeked.model.into(),
             stream: peeked.stream,
             model_range: peeked.model_range,

@@ -125,7 +125,7 @@ impl Fallback {
 
         for (at, target) in self.targets.iter().enumerate() {
             let model = target.model(call.as_ref().map(|call| &call.model));
-            if let Some(skip) = target.skip(call.as_ref().map(|call| call.dialect)) {
+            if let Some(skip) = target.skip(call.as_ref()) {
                 let why = Refusal::of(&skip);
                 log.refused(why.entry(target, model));
                 refusal = Some(match refusal {
@@ -175,8 +175,7 @@ impl Fallback {
 
     /// Whether a target after `at` would be asked now.
     fn next_available(&self, at: usize, call: Option<&Call>) -> bool {
-        let dialect = call.map(|call| call.dialect);
-        self.targets.iter().skip(at + 1).any(|target| target.skip(dialect).is_none())
+        self.targets.iter().skip(at + 1).any(|target| target.skip(call).is_none())
     }
 
     /// The request for one target: everything of its own, nothing left of the target before.

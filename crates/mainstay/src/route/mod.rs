@@ -8,7 +8,7 @@
 //! use bytes::Bytes;
 //! use http::{Request, Response};
 //! use http_body_util::Full;
-//! use mainstay::{body::RequestBody, dialect::Dialect, peek::{Call, peek}, route::{Fallback, Router, Target, TargetName}};
+//! use mainstay::{body::RequestBody, peek::{Call, peek}, route::{Fallback, Router, Target, TargetName}};
 //! use tower::{ServiceExt, service_fn};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -19,7 +19,7 @@
 //! let router = Router::builder().route("gpt-*", Fallback::new([target])).build();
 //!
 //! let body = Bytes::from_static(br#"{"model": "gpt-9"}"#);
-//! let call = Call::new(Dialect::ChatCompletions, peek(&body).unwrap());
+//! let call = Call::new("/v1/chat/completions", peek(&body).unwrap());
 //! let reply = router.oneshot(call.into_request(Request::new(()), body)).await.unwrap();
 //! assert!(reply.status().is_success());
 //! # });

@@ -1,7 +1,7 @@
 //! A place where a call can go: a provider's stack, and what a fallback must know to pass it by.
 
 use super::{attempt::TargetName, cooldown::{Cooldown, Cooling, Scope}};
-use crate::{body::RequestBody, dialect::Dialect};
+use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
@@ -17,8 +17,8 @@ pub type ReplyBody = UnsyncBoxBody<Bytes, BoxError>;
 /// A stack of layers over a client, its type erased. This is the one place where types are erased.
 pub type Stack = BoxCloneSyncService<Request<RequestBody>, Response<ReplyBody>, BoxError>;
 
-/// Which dialects a target understands as they are.
-type Speaks = Arc<dyn Fn(Dialect) -> bool + Send + Sync>;
+/// Which calls a target understands as they are.
+type Takes = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
 
 /// One target of a route. Cheap to clone; clones share circuit and cooldown.
 #[derive(Clone)]
@@ -29,14 +29,14 @@ pub struct Target {
     pub(super) stack: Stack,
     breaker: Option<CircuitBreaker>,
     cooldown: Cooldown,
-    speaks: Option<Speaks>,
+    takes: Option<Takes>,
     own_key: bool,
 }
 
 /// Why a target is passed by without asking it.
 #[derive(Clone, Debug)]
 pub(super) enum Skip {
-    /// It does not speak the caller's dialect.
+    /// It does not have the endpoint.
     Unsupported,
     /// Its circuit is open.
     Open { retry_in: Duration },
@@ -63,7 +63,7 @@ impl Target {
             stack: BoxCloneSyncService::new(stack),
             breaker: None,
             cooldown: Cooldown::new(),
-            speaks: None,
+            takes: None,
             own_key: true,
         }
     }
@@ -75,10 +75,10 @@ impl Target {
         self
     }
 
-    /// Which dialects it understands; without this, all.
+    /// Which calls it understands; without this, all.
     #[must_use]
-    pub fn with_dialects(mut self, speaks: impl Fn(Dialect) -> bool + Send + Sync + 'static) -> Self {
-        self.speaks = Some(Arc::new(speaks));
+    pub fn with_calls(mut self, takes: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Self {
+        self.takes = Some(Arc::new(takes));
         self
     }
 
@@ -122,9 +122,9 @@ impl Target {
     }
 
     /// Why it would not be asked now. Costs a few loads.
-    pub(super) fn skip(&self, dialect: Option<Dialect>) -> Option<Skip> {
-        if let (Some(speaks), Some(dialect)) = (&self.speaks, dialect) {
-            if !speaks(dialect) {
+    pub(super) fn skip(&self, call: Option<&Call>) -> Option<Skip> {
+        if let (Some(takes), Some(call)) = (&self.takes, call) {
+            if !takes(call) {
                 return Some(Skip::Unsupported);
             }
         }

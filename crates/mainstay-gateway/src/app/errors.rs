@@ -1,0 +1,268 @@
+//! The gateway's own refusals, and providers' errors, in the dialect of the path.
+
+use super::{ReplyBody, upload::UploadError};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use mainstay::{
+    BoxError,
+    dialect::{self, Dialect, ErrorBody, ErrorFamily, render_error, render_stream_error, with_attempts},
+    judge::ReplyError,
+    layers::{
+        classify::{Class, Classify, HttpClassifier},
+        error::find_cause,
+    },
+    peek::PeekError,
+    route::{CallFailed, ModelNotFound, own_words},
+    secret::Redactor,
+};
+use std::time::Duration;
+
+/// Something that the gateway itself says no to.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    param: Option<&'static str>,
+    /// The connection cannot be used on: the rest of a request is still on its way.
+    close: bool,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), param: None, close: false }
+    }
+
+    pub(super) fn model_not_found(error: &ModelNotFound) -> Self {
+        Self { param: Some("model"), ..Self::new(StatusCode::NOT_FOUND, "model_not_found", error.to_string()) }
+    }
+
+    pub(super) fn no_such_path(path: &str) -> Self {
+        let path: String = path.chars().take(200).collect();
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is nothing at {path:?}; the API is under /v1/"))
+    }
+
+    pub(super) fn method_not_allowed(method: &Method, path: &str, allow: &str) -> Self {
+        let path: String = path.chars().take(200).collect();
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            format!("{method} is not what {path:?} takes; it takes {allow}"),
+        )
+    }
+
+    pub(super) fn unsupported_encoding(encoding: &str) -> Self {
+        let message = format!("the content-encoding {encoding:?} is not known; there is gzip, br, zstd, deflate");
+        Self { close: true, ..Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message) }
+    }
+
+    pub(super) fn unreadable(error: &PeekError) -> Self {
+        Self {
+            param: error.param(),
+            ..Self::new(StatusCode::BAD_REQUEST, "invalid_request", error.to_string())
+        }
+    }
+
+    pub(super) fn upload(error: &UploadError) -> Self {
+        let refusal = match error {
+            UploadError::TooLarge { limit } => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "request_too_large",
+                format!("the request body is over the limit of {limit} bytes (server.max_request_body)"),
+            ),
+            UploadError::Idle { after } => Self::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "upload_timeout",
+                format!("nothing of the request body came for {after:?} (server.upload_idle)"),
+            ),
+            UploadError::Broken(what) => Self::new(
+                StatusCode::BAD_REQUEST,
+                "invalid_request",
+                format!("the request body cannot be read: {what}"),
+            ),
+        };
+        Self { close: true, ..refusal }
+    }
+
+    pub(super) fn shutting_down() -> Self {
+        Self {
+            close: true,
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "shutting_down",
+                "the gateway is shutting down; send the call again",
+            )
+        }
+    }
+
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    pub(super) fn into_response(self, family: ErrorFamily) -> Response<ReplyBody> {
+        let error = ErrorBody {
+            status: self.status.as_u16(),
+            code: Some(self.code),
+            error_type: None,
+            message: &self.message,
+            param: self.param,
+            attempts: &[],
+        };
+        let mut response = error_response(self.status, render_error(family, &error));
+        if self.close {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// The reply to a call that no target answered.
+pub(super) fn failed(
+    failed: &CallFailed,
+    family: ErrorFamily,
+    redactor: &Redactor,
+) -> Response<ReplyBody> {
+    let attempts: Vec<dialect::Attempt> = failed
+        .attempts
+        .iter()
+        .map(|attempt| {
+            let entry = attempt.to_entry();
+            dialect::Attempt { message: short(&redactor.text(&entry.message)), ..entry }
+        })
+        .collect();
+    let status = outward(failed.status, failed.code, family);
+    let theirs = failed.reply.as_ref().and_then(|reply| {
+        with_attempts(family, &redactor.bytes(&reply.body), &attempts)
+    });
+    let body = theirs.unwrap_or_else(|| {
+        let message = redactor.text(&failed.message());
+        let code = match (&failed.reply, failed.code) {
+            (Some(reply), _) => reply.verdict.code.as_deref(),
+            (None, code) => code,
+        };
+        let error = ErrorBody {
+            status: status.as_u16(),
+            code,
+            error_type: None,
+            message: &short(&message),
+            param: None,
+            attempts: &attempts,
+        };
+        render_error(family, &error)
+    });
+    let mut response = error_response(status, body);
+    let headers = response.headers_mut();
+    headers.insert("x-mainstay-attempts", failed.tries.into());
+    if let Some(reply) = &failed.reply {
+        super::reply::hand_on(&reply.headers, headers);
+        if let Ok(provider) = HeaderValue::from_str(&reply.provider) {
+            headers.insert("x-mainstay-provider", provider);
+        }
+        // What they hint is handed on as we read it, in the one form that every client knows.
+        headers.remove(header::RETRY_AFTER);
+        headers.remove("retry-after-ms");
+    }
+    match failed.retry_after {
+        Some(wait) => {
+            headers.insert(header::RETRY_AFTER, whole_seconds(wait).into());
+        }
+        // The tries are used up: an SDK that goes on by itself would multiply them.
+        None if may_be_retried(failed) => {
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        None => {}
+    }
+    response
+}
+
+/// Whether an SDK would try this again by itself.
+fn may_be_retried(failed: &CallFailed) -> bool {
+    let status = failed.status.as_u16();
+    failed.tries > 0 && (matches!(status, 408 | 409 | 429) || status >= 500) && failed.verdict.class != Class::Cancelled
+}
+
+/// The status as the family knows it: an overloaded server is 529 to callers of Messages.
+fn outward(status: StatusCode, code: Option<&'static str>, family: ErrorFamily) -> StatusCode {
+    match (family, code) {
+        (ErrorFamily::Anthropic, Some("overloaded")) => StatusCode::from_u16(529).unwrap_or(status),
+        _ => status,
+    }
+}
+
+/// A wait as `Retry-After` wants it: whole seconds, rounded up, so that nobody comes too early.
+pub(super) fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// Words for people: not a page.
+fn short(message: &str) -> String {
+    const LONGEST: usize = 500;
+    match message.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", message.get(..at).unwrap_or_default()),
+        None => message.to_owned(),
+    }
+}
+
+fn error_response(status: StatusCode, body: Bytes) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::whole(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The drain is over while a stream still runs.
+#[derive(Debug)]
+pub(super) struct ShuttingDown;
+
+impl std::fmt::Display for ShuttingDown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the gateway is shutting down and the stream was not finished in time")
+    }
+}
+
+impl std::error::Error for ShuttingDown {}
+
+/// The event that ends a stream for `error`, in the caller's dialect, and a word for what happened.
+pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxError) -> (Bytes, &'static str) {
+    let verdict = HttpClassifier::new().error(&**error);
+    let (status, code, outcome);
+    match find_cause::<ReplyError>(&**error) {
+        Some(ReplyError::Provider(event)) if !is_flat(dialect, &event.data) => {
+            return (redactor.bytes(&event.raw), verdict.class.as_str());
+        }
+        Some(ReplyError::Provider(_)) => {
+            status = verdict.status.unwrap_or(StatusCode::BAD_GATEWAY);
+            code = verdict.code.as_deref();
+            outcome = verdict.class.as_str();
+        }
+        _ if find_cause::<ShuttingDown>(&**error).is_some() => {
+            status = StatusCode::SERVICE_UNAVAILABLE;
+            outcome = "shutting_down";
+            code = Some(outcome);
+        }
+        _ => {
+            let (own_status, own_code) = own_words(&verdict, Some(&**error));
+            // A connection that broke in mid-stream is to a caller what it is to anyone: a stream cut short.
+            outcome = if own_code == "upstream_unreachable" { "stream_truncated" } else { own_code };
+            status = own_status;
+            code = Some(outcome);
+        }
+    }
+    let message = verdict.message.as_deref().map_or_else(|| error.to_string(), str::to_owned);
+    let body = ErrorBody {
+        status: status.as_u16(),
+        code,
+        error_type: None,
+        message: &short(&redactor.text(&message)),
+        param: None,
+        attempts: &[],
+    };
+    (render_stream_error(dialect, &body, 0), outcome)
+}
+
+/// The flat error event of the Responses API: SDKs do not raise on it, so it is told in the nested form.
+fn is_flat(dialect: Dialect, data: &[u8]) -> bool {
+    dialect == Dialect::Responses
+        && serde_json::from_slice::<serde_json::Value>(data)
+            .is_ok_and(|value| value.get("error").is_none() && value.get("response").is_none())
+}

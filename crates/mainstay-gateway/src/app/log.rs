@@ -1,0 +1,92 @@
+//! One line a request: who answered, how it went, how long it took. No payload, no header, no key.
+
+use super::Inner;
+use http::{HeaderValue, StatusCode};
+use mainstay::{judge::UsageCell, route::TargetName};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// A request that is under way. Its line is written when it is dropped: at the end of the reply, or when the caller left.
+pub(super) struct Record {
+    app: Arc<Inner>,
+    pub(super) id: HeaderValue,
+    pub(super) since: Instant,
+    pub(super) path: String,
+    pub(super) route: Option<Arc<str>>,
+    pub(super) model: Option<Arc<str>>,
+    pub(super) stream: bool,
+    pub(super) target: Option<Arc<TargetName>>,
+    pub(super) usage: UsageCell,
+    pub(super) tries: u32,
+    pub(super) status: Option<StatusCode>,
+    pub(super) head_after: Option<Duration>,
+    /// How it ended; none yet when it is dropped: the caller left.
+    pub(super) outcome: Option<&'static str>,
+}
+
+impl Record {
+    pub(super) fn new(app: Arc<Inner>, id: HeaderValue, path: &str) -> Self {
+        app.metrics.begin();
+        Self {
+            app,
+            id,
+            since: Instant::now(),
+            // The path is the caller's: a log line is no place for all of it.
+            path: path.chars().take(100).collect(),
+            route: None,
+            model: None,
+            stream: false,
+            target: None,
+            usage: UsageCell::default(),
+            tries: 0,
+            status: None,
+            head_after: None,
+            outcome: None,
+        }
+    }
+
+    /// The reply's head is known.
+    pub(super) fn head(&mut self, status: StatusCode) {
+        self.status = Some(status);
+        self.head_after = Some(self.since.elapsed());
+    }
+}
+
+/// The longest name of a model that a log line shows.
+const LONGEST_NAME: usize = 100;
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let took = self.since.elapsed();
+        // What HTTP has no status for: the caller left before there was one.
+        let status = self.status.map_or(499, |status| status.as_u16());
+        self.app.metrics.end(self.route.as_deref(), status, took);
+        let usage = self.usage.get();
+        if let Some(target) = &self.target {
+            self.app.metrics.tokens(target, &usage);
+        }
+        let model: String = self.model.as_deref().unwrap_or_default().chars().take(LONGEST_NAME).collect();
+        tracing::info!(
+            target: "mainstay::request",
+            id = self.id.to_str().unwrap_or_default(),
+            path = self.path,
+            model,
+            stream = self.stream,
+            provider = self.target.as_ref().map(|target| tracing::field::display(target)),
+            status,
+            outcome = self.outcome.unwrap_or("cancelled"),
+            tries = self.tries,
+            ms = took.as_millis() as u64,
+            head_ms = self.head_after.map(|after| after.as_millis() as u64),
+            tokens_in = usage.input,
+            tokens_out = usage.output,
+            "request"
+        );
+    }
+}
+
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Record").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,195 @@
+//! What the gateway does with a request: read it, route it, and tell the caller what became of it.
+
+mod calls;
+mod errors;
+mod id;
+mod log;
+mod models;
+mod reply;
+mod stream;
+mod upload;
+
+pub use self::models::ModelList;
+pub use self::stream::ReplyBody;
+
+use crate::{config::Config, metrics::Metrics, stack::{self, StackError}};
+use bytes::Bytes;
+use errors::Refusal;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::Body;
+use mainstay::{
+    BoxError,
+    dialect::ErrorFamily,
+    route::{Router, Target, TargetName},
+    secret::Redactor,
+};
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+/// The gateway as a service: requests in, replies out, never an error. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub(crate) struct Inner {
+    router: Router,
+    targets: Vec<Target>,
+    models: ModelList,
+    metrics: Metrics,
+    redactor: Redactor,
+    max_request_body: u64,
+    upload_idle: Duration,
+    deadline: Option<Duration>,
+    draining: AtomicBool,
+    /// Cancelled when the drain is over: what still runs is told so.
+    cut: CancellationToken,
+}
+
+impl App {
+    /// The gateway of a configuration.
+    ///
+    /// # Errors
+    /// [`StackError`] where a provider cannot be built.
+    pub fn new(config: &Config) -> Result<Self, StackError> {
+        let names: Vec<TargetName> =
+            stack::target_names(config).iter().map(|name| TargetName::parse(name)).collect();
+        let routes = config.routes.iter().flat_map(|route| &route.models).map(String::as_str);
+        let direct = config.providers.iter().map(|provider| provider.name.as_str());
+        let metrics = Metrics::new(&names, routes.chain(direct));
+        let stacks = stack::build(config, Arc::new(metrics.clone()))?;
+        Ok(Self(Arc::new(Inner {
+            models: ModelList::new(config),
+            router: stacks.router,
+            targets: stacks.targets,
+            metrics,
+            redactor: stacks.redactor,
+            max_request_body: config.server.max_request_body,
+            upload_idle: config.server.upload_idle,
+            deadline: config.server.deadline,
+            draining: AtomicBool::new(false),
+            cut: CancellationToken::new(),
+        })))
+    }
+
+    /// Says "not ready" from now on.
+    pub fn begin_drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends every call that still runs: a 503 where nothing was said yet, an error event in a stream.
+    pub fn cut(&self) {
+        self.0.cut.cancel();
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: fmt::Display + Into<BoxError>,
+    {
+        let id = id::request_id(request.headers());
+        let anthropic = ErrorFamily::of_path(request.uri().path()) == ErrorFamily::Anthropic;
+        let mut response = self.dispatch(request, &id).await;
+        let headers = response.headers_mut();
+        headers.entry("x-request-id").or_insert_with(|| id.clone());
+        if anthropic {
+            headers.entry("request-id").or_insert(id);
+        }
+        response
+    }
+
+    async fn dispatch<B>(&self, request: Request<B>, id: &HeaderValue) -> Response<ReplyBody>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: fmt::Display + Into<BoxError>,
+    {
+        let path = request.uri().path();
+        match (request.method(), path) {
+            (&Method::GET | &Method::HEAD, "/healthz") => plain(StatusCode::OK, "text/plain", "ok\n"),
+            (&Method::GET | &Method::HEAD, "/readyz") => match self.0.draining.load(Ordering::Relaxed) {
+                false => plain(StatusCode::OK, "text/plain", "ready\n"),
+                true => plain(StatusCode::SERVICE_UNAVAILABLE, "text/plain", "draining\n"),
+            },
+            (&Method::GET | &Method::HEAD, "/metrics") => plain(
+                StatusCode::OK,
+                "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                self.0.metrics.render(&self.0.targets),
+            ),
+            (&Method::GET | &Method::HEAD, "/v1/models" | "/v1/models/") => {
+                json(self.0.models.list(request.headers()))
+            }
+            (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1/models/") => {
+                self.model(path, request.headers())
+            }
+            (&Method::POST, path) if path.starts_with("/v1/") => calls::answer(self.0.clone(), request, id).await,
+            (_, path) => self.no_such_path(request.method(), path),
+        }
+    }
+
+    fn model(&self, path: &str, headers: &http::HeaderMap) -> Response<ReplyBody> {
+        let family = models::asker(headers);
+        let name = models::decode(path.strip_prefix("/v1/models/").unwrap_or_default());
+        match self.0.router.find(&name) {
+            Ok(_) => json(self.0.models.one(&name, family)),
+            Err(error) => Refusal::model_not_found(&error).into_response(family),
+        }
+    }
+
+    fn no_such_path(&self, method: &Method, path: &str) -> Response<ReplyBody> {
+        let family = ErrorFamily::of_path(path);
+        let known = matches!(path, "/healthz" | "/readyz" | "/metrics" | "/v1/models");
+        if known || path.starts_with("/v1/") {
+            let allow = if known || path.starts_with("/v1/models") { "GET, HEAD" } else { "POST" };
+            let mut response = Refusal::method_not_allowed(method, path, allow).into_response(family);
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+            return response;
+        }
+        Refusal::no_such_path(path).into_response(family)
+    }
+}
+
+fn plain(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::whole(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn json(value: serde_json::Value) -> Response<ReplyBody> {
+    plain(StatusCode::OK, "application/json", value.to_string())
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("router", &self.0.router).finish_non_exhaustive()
+    }
+}
+
+impl<B> Service<Request<B>> for App
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: fmt::Display + Into<BoxError>,
+{
+    type Response = Response<ReplyBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let app = self.clone();
+        Box::pin(async move { Ok(app.answer(request).await) })
+    }
+}

@@ -1,0 +1,113 @@
+//! `GET /v1/models`: what can be asked for, in the shape of who asks.
+
+use crate::config::Config;
+use http::HeaderMap;
+use mainstay::dialect::ErrorFamily;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The models that can be asked for by name: the exact names of routes, and what providers list.
+#[derive(Clone, Debug)]
+pub struct ModelList(Vec<(String, String)>);
+
+/// A time for models that have none of their own: the shapes demand one.
+const CREATED: u64 = 1_700_000_000;
+const CREATED_AT: &str = "2023-11-14T22:13:20Z";
+
+impl ModelList {
+    /// The models of a configuration, sorted by name, each with who owns it.
+    pub fn new(config: &Config) -> Self {
+        let mut all = BTreeSet::new();
+        for route in &config.routes {
+            let owner = route.targets.first().map_or("mainstay", |target| &target.provider);
+            for model in route.models.iter().filter(|model| !model.contains('*')) {
+                all.insert((model.clone(), owner.to_owned()));
+            }
+        }
+        for provider in &config.providers {
+            for model in &provider.models {
+                all.insert((format!("{}/{model}", provider.name), provider.name.clone()));
+            }
+        }
+        Self(all.into_iter().collect())
+    }
+
+    /// The list, in the shape that `headers` ask for.
+    pub fn list(&self, headers: &HeaderMap) -> Value {
+        let family = asker(headers);
+        let data: Vec<Value> = self.0.iter().map(|(model, owner)| entry(model, owner, family)).collect();
+        match family {
+            ErrorFamily::OpenAi => json!({"object": "list", "data": data}),
+            ErrorFamily::Anthropic => json!({
+                "data": data,
+                "has_more": false,
+                "first_id": self.0.first().map(|(model, _)| model),
+                "last_id": self.0.last().map(|(model, _)| model),
+            }),
+            ErrorFamily::Gemini => json!({"models": data}),
+        }
+    }
+
+    /// One model that a route answers for.
+    pub fn one(&self, model: &str, family: ErrorFamily) -> Value {
+        let owner = self.0.iter().find(|(name, _)| name == model).map_or("mainstay", |(_, owner)| owner);
+        entry(model, owner, family)
+    }
+}
+
+fn entry(model: &str, owner: &str, family: ErrorFamily) -> Value {
+    match family {
+        ErrorFamily::OpenAi => json!({"id": model, "object": "model", "created": CREATED, "owned_by": owner}),
+        ErrorFamily::Anthropic => {
+            json!({"type": "model", "id": model, "display_name": model, "created_at": CREATED_AT})
+        }
+        ErrorFamily::Gemini => json!({
+            "name": format!("models/{model}"),
+            "displayName": model,
+            "supportedGenerationMethods": ["generateContent", "streamGenerateContent", "countTokens"],
+        }),
+    }
+}
+
+/// Whose SDK asks, by the headers that only it sends.
+pub(super) fn asker(headers: &HeaderMap) -> ErrorFamily {
+    if headers.contains_key("anthropic-version") {
+        ErrorFamily::Anthropic
+    } else if headers.contains_key("x-goog-api-key") {
+        ErrorFamily::Gemini
+    } else {
+        ErrorFamily::OpenAi
+    }
+}
+
+/// A name in a path: `%2F` is a slash. What is no encoding stays as it is.
+pub(super) fn decode(path: &str) -> String {
+    let mut out = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let hex = |at: usize| tail.get(at).and_then(|byte| (*byte as char).to_digit(16));
+        match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            _ => {
+                out.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_path_is_decoded_and_what_is_no_encoding_stays() {
+        for (path, name) in [("a%2Fb", "a/b"), ("a/b", "a/b"), ("100%", "100%"), ("%zz", "%zz"), ("%C3%A9", "é")] {
+            assert_eq!(decode(path), name);
+        }
+    }
+}
