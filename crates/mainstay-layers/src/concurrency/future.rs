@@ -12,6 +12,7 @@ use http::{Extensions, Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
+    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -49,6 +50,13 @@ pin_project! {
 impl<S: Service<Request<B>>, B, C> ResponseFuture<S, B, C> {
     pub(super) fn new(service: S, request: Request<B>, limit: ConcurrencyLimit, classifier: C) -> Self {
         Self { call: Some((service, request)), limit, classifier, stage: Stage::Start }
+    }
+}
+
+impl<S: Service<Request<B>>, B, C> fmt::Debug for ResponseFuture<S, B, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the request: it holds keys and prompts.
+        f.debug_struct("ResponseFuture").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 

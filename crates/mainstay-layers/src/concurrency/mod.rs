@@ -46,6 +46,9 @@ mod layer;
 mod limit;
 mod service;
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 pub use self::adaptive::Adaptive;
 pub use self::body::ResponseBody;
 pub use self::config::Config;
