@@ -5,8 +5,12 @@ use ::h2::{Reason, server};
 use http::Version;
 use http_body_util::StreamBody;
 use mainstay_layers::classify::{Class, Sent, Vote};
-use std::{collections::HashSet, future::poll_fn, net::SocketAddr};
-use tokio::sync::mpsc;
+use std::{collections::HashSet, future::poll_fn, net::SocketAddr, sync::Arc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::{Notify, mpsc},
+};
 
 fn h2_client() -> Client {
     builder().protocol(Protocol::Http2).build().unwrap()
@@ -113,28 +117,76 @@ async fn a_kept_connection_that_dies_without_a_frame_is_stale() {
 
 #[tokio::test]
 async fn a_broken_stream_is_a_broken_body() {
-    let addr = listen(|_, socket| async move {
-        let mut connection = server::handshake(socket).await.unwrap();
-        while let Some(Ok((_, mut respond))) = connection.accept().await {
-            let mut body = respond.send_response(Response::new(()), false).unwrap();
-            body.send_data("half".into(), false).unwrap();
-            tokio::spawn(async move {
-                // Until the client has read the half: it gives the window back.
-                settle().await;
-                body.send_reset(Reason::INTERNAL_ERROR);
-            });
+    let read = Arc::new(Notify::new());
+    let go_on = Arc::clone(&read);
+    let addr = listen(move |_, socket| {
+        let go_on = Arc::clone(&go_on);
+        async move {
+            let mut connection = server::handshake(socket).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                let mut body = respond.send_response(Response::new(()), false).unwrap();
+                body.send_data("half".into(), false).unwrap();
+                let go_on = Arc::clone(&go_on);
+                tokio::spawn(async move {
+                    go_on.notified().await;
+                    body.send_reset(Reason::INTERNAL_ERROR);
+                });
+            }
         }
     })
     .await;
     let mut body = h2_client().request(get(format!("http://{addr}/"))).await.unwrap().into_body();
-    let error = loop {
-        match body.frame().await.expect("an error before the end") {
-            Ok(frame) => assert_eq!(frame.into_data().unwrap(), "half"),
-            Err(error) => break error,
-        }
-    };
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "half");
+    read.notify_one();
+    let error = soon(body.frame()).await.unwrap().unwrap_err();
     assert_eq!((error.kind(), error.verdict().class), (ClientErrorKind::Body, Class::Transport));
     assert!(body.frame().await.is_none());
+}
+
+/// Speaks so much HTTP/2 that a request is sent: the preface and SETTINGS. Reads up to the first HEADERS.
+async fn read_headers(socket: &mut TcpStream) {
+    socket.read_exact(&mut [0; 24]).await.unwrap();
+    socket.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
+    loop {
+        let mut head = [0; 9];
+        socket.read_exact(&mut head).await.unwrap();
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        socket.read_exact(&mut vec![0; length]).await.unwrap();
+        if head[3] == 1 {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_goaway_leaves_out_was_not_sent_and_is_no_vote() {
+    let addr = listen(|_, mut socket| async move {
+        read_headers(&mut socket).await;
+        // Last stream: 0. Error: none.
+        socket.write_all(&[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).await.unwrap();
+        let _ = socket.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    let error = soon(h2_client().request(get(format!("http://{addr}/")))).await.unwrap_err();
+    assert_eq!((error.kind(), error.sent()), (ClientErrorKind::NotSent, Sent::No), "{}", everything(&error));
+    assert_eq!((error.is_stale(), error.verdict().vote()), (true, Vote::Neutral));
+}
+
+#[tokio::test]
+async fn a_connection_that_answers_no_ping_is_given_up() {
+    let addr = listen(|_, mut socket| async move {
+        read_headers(&mut socket).await;
+        let _ = socket.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    let client = builder()
+        .protocol(Protocol::Http2)
+        .h2_keep_alive(Duration::from_millis(50), Duration::from_millis(50))
+        .build()
+        .unwrap();
+    let error = soon(client.request(get(format!("http://{addr}/")))).await.unwrap_err();
+    assert_eq!((error.kind(), error.sent()), (ClientErrorKind::Reset, Sent::Maybe), "{}", everything(&error));
+    assert!(!error.is_stale());
 }
 
 #[tokio::test]

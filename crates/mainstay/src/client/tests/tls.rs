@@ -56,6 +56,26 @@ async fn a_server_that_offers_http1_alone_gets_http1() {
 }
 
 #[tokio::test]
+async fn calls_in_parallel_to_a_cold_http2_origin_end_on_one_connection() {
+    let ca = Ca::new();
+    let addr = https(&ca, &[b"h2"]).await;
+    let client = builder().add_root_pem_file(ca.pem.path()).build().unwrap();
+    let url = format!("https://localhost:{}/", addr.port());
+    let mut used = std::collections::HashSet::new();
+    for round in 0..2 {
+        used.clear();
+        let calls: Vec<_> = (0..10).map(|_| tokio::spawn(client.request(get(&url)))).collect();
+        for call in calls {
+            let response = soon(call).await.unwrap().unwrap();
+            used.insert(connection(&response).id());
+            assert_eq!(text(response).await, "HTTP/2.0", "round {round}");
+        }
+        settle().await;
+    }
+    assert_eq!(used.len(), 1);
+}
+
+#[tokio::test]
 async fn a_certificate_is_refused_in_words() {
     let ca = Ca::new();
     let addr = https(&ca, &[]).await;
