@@ -76,7 +76,12 @@ impl ClientBuilder {
             tcp_keepalive: Some(Duration::from_secs(60)),
             pool_idle_timeout: Some(Duration::from_secs(90)),
             pool_max_idle_per_host: 256,
-            roots: Roots { webpki: true, native: false, pem_files: Vec::new() },
+            roots: Roots {
+                webpki: true,
+                #[cfg(feature = "native-roots")]
+                native: false,
+                pem_files: Vec::new(),
+            },
             proxy: ProxyFrom::Env,
         }
     }

@@ -8,7 +8,7 @@ use mainstay_layers::{
     classify::{Class, Classify, Failed, HttpClassifier, Sent, Verdict},
     error::find_cause,
 };
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, io};
 
 /// What kind of failure ended a call.
 ///
@@ -158,7 +158,8 @@ impl ClientError {
         if let Some(source) = upload.and_then(Upload::take_error) {
             return Self::request_body(source);
         }
-        let reason = if error.is_incomplete_message() {
+        let cut = find_cause::<io::Error>(&error).is_some_and(|e| e.kind() == io::ErrorKind::UnexpectedEof);
+        let reason = if cut || error.is_incomplete_message() {
             "connection closed in the middle of the reply".to_owned()
         } else {
             format!("reply broken off: {}", reason(&error))

@@ -27,18 +27,29 @@
 //! One pool serves requests of every body type. A `Full<Bytes>` and an empty body go as they are; any other costs one box.
 //! A reply is in flight until its [`ResponseBody`] has ended; dropping that cancels the call.
 //!
-//! ```no_run
+//! ```
 //! use bytes::Bytes;
 //! use http::Request;
 //! use http_body_util::{BodyExt, Full};
-//! use mainstay::client::Client;
+//! use mainstay::client::{Client, ClientErrorKind};
+//! use mainstay_layers::classify::Sent;
 //! use std::time::Duration;
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::builder().connect_timeout(Duration::from_secs(2)).build()?;
-//! let request = Request::post("https://api.example/v1/embeddings").body(Full::from("{}"))?;
-//! let reply = client.request(request).await?;
-//! let body: Bytes = reply.into_body().collect().await?.to_bytes();
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::builder().connect_timeout(Duration::from_secs(2)).no_proxy().build()?;
+//! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! # let url = format!("http://{}/v1/models", listener.local_addr()?);
+//! # drop(listener);
+//! let request = Request::post(url).body(Full::<Bytes>::from("{}"))?;
+//! match client.request(request).await {
+//!     Ok(reply) => println!("{} bytes", reply.into_body().collect().await?.to_bytes().len()),
+//!     // Nothing listens on that port; and so it is safe to ask again.
+//!     Err(error) => {
+//!         assert_eq!(error.kind(), ClientErrorKind::Refused);
+//!         assert_eq!(error.sent(), Sent::No);
+//!     }
+//! }
 //! # Ok(()) }
 //! ```
 

@@ -3,7 +3,7 @@
 use super::BuildError;
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
-use std::{env, fmt};
+use std::{env, ffi::OsString, fmt};
 
 /// Proxies by scheme of the request, and who is exempt. The builder reads the environment unless it is given one of
 /// these.
@@ -35,12 +35,16 @@ impl Proxy {
     /// if it were not set. Nothing is read where `REQUEST_METHOD` is set: under CGI a caller's `Proxy` header
     /// would come in as `HTTP_PROXY`.
     pub fn from_env() -> Self {
-        if env::var_os("REQUEST_METHOD").is_some() {
+        Self::from_vars(|name| env::var_os(name))
+    }
+
+    fn from_vars(var: impl Fn(&str) -> Option<OsString>) -> Self {
+        if var("REQUEST_METHOD").is_some() {
             return Self::default();
         }
         let read = |upper: &str| {
-            env::var_os(upper)
-                .or_else(|| env::var_os(upper.to_ascii_lowercase()))
+            var(upper)
+                .or_else(|| var(&upper.to_ascii_lowercase()))
                 .map(|value| value.to_string_lossy().into_owned())
         };
         Self {
@@ -124,6 +128,26 @@ mod tests {
             let said = error.to_string();
             assert!(said.contains("HTTPS_PROXY") && !said.contains("secret"), "{bad}: {said}");
         }
+    }
+
+    /// The proxies for `http` and `https` that these variables make.
+    fn proxies(vars: &[(&str, &str)]) -> (Option<String>, Option<String>) {
+        let var = |name: &str| vars.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value));
+        let Some(matcher) = Proxy::from_vars(var).matcher().unwrap() else { return (None, None) };
+        let host = |uri| Some(matcher.intercept(&Uri::from_static(uri))?.uri().host()?.to_owned());
+        (host("http://api.example/"), host("https://api.example/"))
+    }
+
+    #[test]
+    fn the_environment_is_read_as_curl_reads_it() {
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(proxies(&[]), (None, None));
+        assert_eq!(proxies(&[("NO_PROXY", "*")]), (None, None));
+        assert_eq!(proxies(&[("https_proxy", "http://a")]), (None, some("a")));
+        assert_eq!(proxies(&[("HTTPS_PROXY", "b"), ("https_proxy", "a")]), (None, some("b")));
+        assert_eq!(proxies(&[("ALL_PROXY", "a"), ("HTTP_PROXY", "b")]), (some("b"), some("a")));
+        assert_eq!(proxies(&[("ALL_PROXY", "a"), ("NO_PROXY", "x.org, .example")]), (None, None));
+        assert_eq!(proxies(&[("HTTP_PROXY", "a"), ("REQUEST_METHOD", "GET")]), (None, None));
     }
 
     #[test]

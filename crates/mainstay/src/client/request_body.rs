@@ -2,9 +2,10 @@
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
+use http_body_util::Full;
 use mainstay_layers::BoxError;
 use parking_lot::Mutex;
+use pin_project_lite::pin_project;
 use std::{
     any::Any,
     fmt,
@@ -14,10 +15,9 @@ use std::{
 };
 
 /// Bodies that are whole cost nothing; others are boxed.
-#[derive(Debug)]
 pub(super) enum RequestBody {
     Whole(Full<Bytes>),
-    Stream(UnsyncBoxBody<Bytes, BoxError>, Upload),
+    Stream(Pin<Box<dyn Body<Data = Bytes, Error = UploadFailed> + Send>>),
 }
 
 /// Where a streamed body leaves its error. hyper does not hand it on over HTTP/2, and over HTTP/1.1 a reply may come all
@@ -47,10 +47,8 @@ impl RequestBody {
             return (Self::Whole(full), None);
         }
         let Some(body) = body else { return (Self::Whole(Full::default()), None) };
-        // For `Bytes` this moves, and copies nothing.
-        let body = body.map_frame(|frame| frame.map_data(|mut data| data.copy_to_bytes(data.remaining())));
         let upload = Upload::default();
-        (Self::Stream(body.map_err(Into::into).boxed_unsync(), upload.clone()), Some(upload))
+        (Self::Stream(Box::pin(Erased { body, upload: upload.clone() })), Some(upload))
     }
 }
 
@@ -64,29 +62,63 @@ impl Body for RequestBody {
     ) -> Poll<Option<Result<Frame<Bytes>, UploadFailed>>> {
         match &mut *self {
             Self::Whole(full) => Pin::new(full).poll_frame(cx).map_err(|never| match never {}),
-            Self::Stream(body, upload) => match ready!(Pin::new(body).poll_frame(cx)) {
-                Some(Err(error)) => {
-                    *upload.0.lock() = Some(error);
-                    Poll::Ready(Some(Err(UploadFailed)))
-                }
-                Some(Ok(frame)) => Poll::Ready(Some(Ok(frame))),
-                None => Poll::Ready(None),
-            },
+            Self::Stream(body) => body.as_mut().poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(full) => full.is_end_stream(),
-            Self::Stream(body, _) => body.is_end_stream(),
+            Self::Stream(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(full) => full.size_hint(),
-            Self::Stream(body, _) => body.size_hint(),
+            Self::Stream(body) => body.size_hint(),
         }
+    }
+}
+
+pin_project! {
+    /// A body of any type as one of `Bytes`. Its size stays known: without it a request would go out chunked.
+    struct Erased<B> {
+        #[pin]
+        body: B,
+        upload: Upload,
+    }
+}
+
+impl<B> Body for Erased<B>
+where
+    B: Body<Error: Into<BoxError>>,
+{
+    type Data = Bytes;
+    type Error = UploadFailed;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UploadFailed>>> {
+        let this = self.project();
+        Poll::Ready(match ready!(this.body.poll_frame(cx)) {
+            // For `Bytes` this moves, and copies nothing.
+            Some(Ok(frame)) => Some(Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining())))),
+            Some(Err(error)) => {
+                *this.upload.0.lock() = Some(error.into());
+                Some(Err(UploadFailed))
+            }
+            None => None,
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
 #[derive(Clone, Debug)]
 pub(super) struct Roots {
     pub(super) webpki: bool,
+    #[cfg(feature = "native-roots")]
     pub(super) native: bool,
     pub(super) pem_files: Vec<PathBuf>,
 }

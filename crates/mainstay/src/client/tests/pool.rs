@@ -1,0 +1,65 @@
+//! Connections are kept.
+
+use super::{server::*, *};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+use tokio::{io::AsyncWriteExt, sync::Barrier};
+
+#[tokio::test]
+async fn calls_in_parallel_do_not_reconnect_the_second_time() {
+    const CALLS: usize = 20;
+    let accepted = Arc::new(AtomicUsize::new(0));
+    // No reply until all calls are there: each needs a connection of its own.
+    let all = Arc::new(Barrier::new(CALLS));
+    let addr = listen({
+        let accepted = Arc::clone(&accepted);
+        move |_, mut socket| {
+            accepted.fetch_add(1, SeqCst);
+            let all = Arc::clone(&all);
+            async move {
+                while read_request(&mut socket).await.is_some() {
+                    all.wait().await;
+                    socket.write_all(OK.as_bytes()).await.unwrap();
+                }
+            }
+        }
+    })
+    .await;
+
+    let client = client();
+    let mut used = Vec::new();
+    for _ in 0..3 {
+        let calls: Vec<_> =
+            (0..CALLS).map(|_| tokio::spawn(client.request(post(format!("http://{addr}/"), "x")))).collect();
+        let mut connections = HashSet::new();
+        for call in calls {
+            let response = soon(call).await.unwrap().unwrap();
+            connections.insert(connection(&response).id());
+            assert_eq!(text(response).await, "ok");
+        }
+        settle().await;
+        used.push(connections);
+    }
+    assert_eq!(used[0].len(), CALLS);
+    assert_eq!((&used[1], &used[2]), (&used[0], &used[0]));
+    assert_eq!(accepted.load(SeqCst), CALLS);
+}
+
+#[tokio::test]
+async fn a_pool_of_none_keeps_none() {
+    let addr = listen(|_, socket| answer_all(socket, OK)).await;
+    let client = builder().pool_max_idle_per_host(0).build().unwrap();
+    let mut seen = HashSet::new();
+    for _ in 0..3 {
+        let response = client.request(get(format!("http://{addr}/"))).await.unwrap();
+        seen.insert(connection(&response).id());
+        text(response).await;
+        settle().await;
+    }
+    assert_eq!(seen.len(), 3);
+}
