@@ -101,10 +101,6 @@ fn clocks(doc: &Doc<'_>, provider: &Provider) {
         );
         tell(doc, name, "timeout", "idle", why);
     }
-    if let Some((progress, idle)) = shorter(timeout.progress, timeout.idle) {
-        let why = format!("{idle} is longer than progress ({progress}), which ends the same silence first");
-        tell(doc, name, "timeout", "progress", why);
-    }
     // Against the built-in attempt, a short `within` is simply the shorter bound, and meant.
     let written =
         doc.has(&["providers", name, "timeout", "attempt"]) || doc.has(&["defaults", "timeout", "attempt"]);

@@ -196,6 +196,10 @@ impl<'a> Table<'a> {
         self.doc.line(self.at)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
     /// The way to one of its keys.
     pub(super) fn path_of(&self, key: &str) -> String {
         join(&self.path, key)

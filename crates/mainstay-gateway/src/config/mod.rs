@@ -142,11 +142,15 @@ fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>) {
     let mut root = doc.root();
     let server = root.table("server").map(read::server).unwrap_or_default();
     let defaults = root.table("defaults").map(read::defaults).unwrap_or_default();
-    let (providers, names) =
-        root.table("providers").map(|t| read::providers(&t, &defaults)).unwrap_or_default();
-    if names.is_empty() {
-        root.missing("providers", "at least one table [providers.NAME] with a kind");
+    const PROVIDERS: &str = "at least one table [providers.NAME] with a kind";
+    let providers = root.get("providers");
+    if providers.is_none() {
+        root.missing("providers", PROVIDERS);
     }
+    let (providers, names) = providers
+        .and_then(|value| value.table())
+        .map(|table| read::providers(&table, &defaults, PROVIDERS))
+        .unwrap_or_default();
     let routes = root.get("routes").map(|v| read::routes(&v, &names)).unwrap_or_default();
     root.finish(|_| None);
     check::whole(doc, &server, &providers, &routes);

@@ -12,8 +12,15 @@ use super::url::{base_url, proxy};
 
 /// All providers in the order of the file, with the names of those that were refused, so that a route to one of
 /// them is not refused as well.
-pub(in super::super) fn providers(t: &Table<'_>, defaults: &Defaults) -> (Vec<Provider>, Vec<String>) {
+pub(in super::super) fn providers(
+    t: &Table<'_>,
+    defaults: &Defaults,
+    expected: &str,
+) -> (Vec<Provider>, Vec<String>) {
     let (mut good, mut names) = (Vec::new(), Vec::new());
+    if t.is_empty() {
+        t.problem("no provider", expected);
+    }
     for (name, value) in t.entries() {
         names.push(name.to_owned());
         let Some(table) = value.table() else { continue };
@@ -142,7 +149,7 @@ fn header(map: &mut HeaderMap, name: &str, value: &Value<'_>) -> Option<()> {
         return value.refuse(format!("{header} a second time (case does not count)"), "each header once");
     }
     // Headers may carry keys, so no refusal shows a value.
-    let expected = "text in visible ASCII";
+    let expected = "text without control characters";
     let Some(text) = value.raw_text() else { return value.wrong_unseen(expected) };
     let Ok(mut held) = HeaderValue::from_str(text) else {
         return value.refuse("text that no header can hold", expected);

@@ -1,0 +1,104 @@
+//! The listing loads again, and `explain` names the right route.
+
+use super::{good, parse, refused, with};
+
+#[test]
+fn the_listing_is_toml_that_means_the_same() {
+    let lines = "base_url = \"http://10.0.0.1:81/v1/\"\nmodels = [\"a\\\"b\\\\\"]\nh2_connections = 3\nproxy = \"off\"\n\
+                 retry = { attempts = 1, jitter = \"equal\", within = \"1h30m\", budget = { ratio = 1, floor = \"90/m\" } }\n\
+                 timeout = { idle = \"1500ms\", first_event = \"10s\" }\n\
+                 breaker = { enabled = false, growth = 1.5, failure_rate = 0.25 }\n\
+                 limits = { stream = \"1GB\", concurrency = 7, queue_wait = 0 }";
+    let config = good(&format!("[server]\nlisten = \"[::1]:1\"\ndeadline = \"90s\"\n{}", with(lines)));
+    let listed = config.effective_toml();
+    // The one line that is for people only.
+    let again: String = listed
+        .lines()
+        .filter(|line| !line.starts_with("api_key = "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let again = good(&again);
+    assert_eq!(again.effective_toml(), listed);
+    assert_eq!(again.server, config.server);
+    let (a, b) = (&again.providers[0], &config.providers[0]);
+    assert_eq!((&a.retry, &a.timeout, &a.breaker, &a.limits), (&b.retry, &b.timeout, &b.breaker, &b.limits));
+    assert_eq!((&a.base_url, &a.models, a.h2_connections), (&b.base_url, &b.models, 3));
+    assert_eq!(
+        (&again.routes[0].models, &again.routes[0].targets),
+        (&config.routes[0].models, &config.routes[0].targets)
+    );
+}
+
+#[test]
+fn every_key_of_the_file_is_in_the_listing() {
+    let listed = good(&with("")).effective_toml();
+    for (table, text) in [
+        ("[server]", "[server]\nzzzz = 1\n".to_owned()),
+        ("[providers.a.retry]", with("retry.zzzz = 1")),
+        ("[providers.a.timeout]", with("timeout.zzzz = 1")),
+        ("[providers.a.breaker]", with("breaker.zzzz = 1")),
+        ("[providers.a.limits]", with("limits.zzzz = 1")),
+        ("[[routes]]", with("").replace("[[routes]]", "[[routes]]\nzzzz = 1")),
+    ] {
+        let error = refused(&text);
+        let problem = error.problems().iter().find(|problem| problem.key.ends_with("zzzz")).unwrap();
+        let keys = problem.expected.trim_start_matches("one of ").split(", ");
+        let section = listed.split(table).nth(1).unwrap().split("\n[").next().unwrap();
+        for key in keys {
+            assert!(section.contains(&format!("\n{key} = ")), "{key} is not in\n{section}");
+        }
+    }
+}
+
+const ROUTES: &str = "
+[providers.a]
+kind = \"openai\"
+[providers.b]
+kind = \"anthropic\"
+retry.attempts = 2
+[[routes]]
+models = [\"gpt-*\", \"*-mini\"]
+targets = [\"a\"]
+[[routes]]
+models = [\"gpt-4-*\", \"*\"]
+targets = [\"b\", \"a/gpt-5\"]
+[[routes]]
+models = [\"gpt-4\", \"odd/one\"]
+targets = [\"a/x\"]
+";
+
+#[test]
+fn explain_takes_the_exact_name_then_the_longest_pattern_then_the_provider() {
+    let config = good(ROUTES);
+    let said = |model: &str| config.explain(model, false).unwrap();
+    assert!(said("gpt-4").contains("matches \"gpt-4\" of the route in line 13"), "{}", said("gpt-4"));
+    assert!(said("gpt-4-turbo").contains("matches \"gpt-4-*\" of the route in line 10"));
+    assert!(said("gpt-3").contains("matches \"gpt-*\" of the route in line 7"));
+    assert!(said("o-mini").contains("matches \"*-mini\""));
+    assert!(said("odd/one").contains("matches \"odd/one\""));
+    let any = said("claude");
+    assert!(any.contains("matches \"*\" of the route in line 10"));
+    assert!(any.contains("1. b at https://api.anthropic.com, as model \"claude\""), "{any}");
+    assert!(any.contains("2. a at https://api.openai.com/v1, as model \"gpt-5\""), "{any}");
+    assert!(any.contains("at most 5 tries in all"), "{any}");
+}
+
+#[test]
+fn explain_says_which_clocks_a_stream_has() {
+    let config = good(ROUTES);
+    assert!(config.explain("gpt-3", true).unwrap().contains("idle 30s, first event off"));
+    assert!(config.explain("gpt-3", false).unwrap().contains("the whole attempt 2m"));
+}
+
+#[test]
+fn explain_without_a_route_goes_by_the_provider_or_finds_nothing() {
+    let config = good("[providers.a]\nkind = \"openai\"\n");
+    let said = config.explain("a/org/model", false).unwrap();
+    assert!(said.contains("matches no route; it names the provider a:"), "{said}");
+    assert!(said.contains("as model \"org/model\""), "{said}");
+    for model in ["gpt", "b/x", "a/", "a", ""] {
+        assert_eq!(config.explain(model, false), None, "{model}");
+    }
+    assert_eq!(config.models_there_are(), ["a/..."]);
+    assert!(parse("").is_err());
+}

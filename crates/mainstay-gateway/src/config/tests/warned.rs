@@ -1,0 +1,102 @@
+//! What works but is hardly meant.
+
+use super::{good, with};
+
+#[track_caller]
+fn warned(text: &str, line: usize, key: &str, words: &str) {
+    let config = good(text);
+    let hit = config.warnings.iter().any(|w| w.line == line && w.key == key && w.message.contains(words));
+    assert!(hit, "{:#?}\n\nof:\n{text}", config.warnings);
+}
+
+#[test]
+fn a_plain_file_has_none() {
+    assert_eq!(good(&with("api_key_env = \"UP_KEY\"")).warnings, []);
+}
+
+#[test]
+fn a_pattern_that_comes_second_never_matches() {
+    let text = "[providers.a]\nkind = \"openai\"\n[[routes]]\nmodels = [\"g*\"]\ntargets = [\"a\"]\n[[routes]]\nmodels = [\"g*\"]\ntargets = [\"a\"]\n";
+    warned(text, 7, "routes[1].models[0]", "the route in line 3 has it too");
+}
+
+#[test]
+fn what_is_listed_twice() {
+    let p = "[providers.a]\nkind = \"openai\"\nmodels = [\"x\", \"x\"]\n";
+    warned(p, 3, "providers.a.models[1]", "listed twice");
+    warned(
+        &format!("{p}[[routes]]\nmodels = [\"m\", \"m\"]\ntargets = [\"a\"]\n"),
+        5,
+        "routes[0].models[1]",
+        "twice",
+    );
+    warned(
+        &format!("{p}[[routes]]\nmodels = [\"m\"]\ntargets = [\"a\", \"a\"]\n"),
+        6,
+        "routes[0].targets[1]",
+        "twice",
+    );
+    assert_eq!(
+        good(&format!("{p}[[routes]]\nmodels = [\"m\", \"m\"]\ntargets = [\"a\"]\n")).routes[0].models,
+        ["m"]
+    );
+}
+
+#[test]
+fn a_provider_that_no_route_uses() {
+    warned("[providers.a]\nkind = \"openai\"\n", 1, "providers.a", "reached as \"a/MODEL\" only");
+}
+
+#[test]
+fn clocks_that_cut_each_other_off() {
+    let lines = "timeout.first_event = \"1m\"\ntimeout.idle = \"10s\"";
+    warned(&with(lines), 7, "providers.a.timeout.idle", "shorter than first_event (1m)");
+    warned(
+        &with("timeout.attempt = \"1m\"\nretry.within = \"30s\""),
+        7,
+        "providers.a.retry.within",
+        "timeout.attempt",
+    );
+}
+
+#[test]
+fn tries_that_cannot_be() {
+    warned(
+        &with("retry.base_delay = \"1m\""),
+        6,
+        "providers.a.retry.base_delay",
+        "more than max_delay (30s)",
+    );
+    warned(
+        &with("retry.budget = { ratio = 0, floor = 0 }"),
+        6,
+        "providers.a.retry.budget",
+        "nothing is ever tried again",
+    );
+    warned(&with("retry.within = \"1s\""), 6, "providers.a.retry.within", "no second try");
+}
+
+#[test]
+fn a_key_in_clear_text() {
+    let lines = "api_key_env = \"UP_KEY\"\nbase_url = \"http://llm.internal/v1\"";
+    warned(&with(lines), 7, "providers.a.base_url", "clear text");
+    assert_eq!(good(&with(&lines.replace("llm.internal", "localhost"))).warnings, []);
+}
+
+#[test]
+fn an_address_of_the_other_convention() {
+    let text = with("base_url = \"https://api.anthropic.com/v1\"").replace("\"openai\"", "\"anthropic\"");
+    warned(&text, 6, "providers.a.base_url", "/v1/v1");
+}
+
+#[test]
+fn connections_that_there_will_not_be() {
+    warned(&with("protocol = \"http1\"\nh2_connections = 2"), 7, "providers.a.h2_connections", "no effect");
+}
+
+#[test]
+fn what_stands_in_the_defaults_is_said_once_and_there() {
+    let text = "[defaults.retry]\nbase_delay = \"1m\"\n[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"groq\"\n[[routes]]\nmodels = [\"*\"]\ntargets = [\"a\", \"b\"]\n";
+    warned(text, 2, "defaults.retry.base_delay", "more than max_delay");
+    assert_eq!(good(text).warnings.len(), 1);
+}
