@@ -330,7 +330,7 @@ where
 
 #[cfg(feature = "deadline")]
 fn limit(head: &request::Parts, within: Option<Instant>) -> Option<Instant> {
-    let deadline = head.extensions.get::<crate::deadline::Deadline>().map(|deadline| deadline.at());
+    let deadline = head.extensions.get::<crate::deadline::Deadline>().map(|deadline| deadline.instant());
     match (deadline, within) {
         (Some(deadline), Some(within)) => Some(deadline.min(within)),
         (deadline, within) => deadline.or(within),
