@@ -61,7 +61,7 @@ mod policy;
 mod replay;
 mod service;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use self::backoff::{Backoff, Jitter, Random};
 pub use self::body::ResponseBody;

@@ -66,9 +66,6 @@ where
     B: Body + Unpin + 'static,
     B::Error: Into<BoxError>,
 {
-    /// The cap that [`RetryLayer`](super::RetryLayer) uses unless told otherwise: 32 MiB.
-    pub const DEFAULT_CAP: usize = 32 * 1024 * 1024;
-
     /// A body that records up to `cap` bytes of what is read from `body`.
     pub fn new(mut body: B, cap: usize) -> Self {
         if body.is_end_stream() {
