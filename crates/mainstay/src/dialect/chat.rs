@@ -1,0 +1,95 @@
+//! OpenAI's chat completions and completions, whole and in chunks, with what imitators add.
+
+use super::{
+    json::{Shape, Visit, count, quoted, raw, skip, walk},
+    seen::Seen,
+};
+use serde::Deserializer;
+
+pub(super) struct Chat<'s, 'de>(pub(super) &'s mut Seen<'de>);
+
+impl<'de> Visit<'de> for Chat<'_, 'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "choices" => {
+                let mut choices = Choices { seen: &mut *self.0, at: 0 };
+                if let Shape::List(n) = walk(value, &mut choices)? {
+                    self.0.listed = Some(n);
+                }
+            }
+            "usage" => {
+                walk(value, &mut self.0.tokens)?;
+            }
+            "x_groq" => {
+                walk(value, self)?;
+            }
+            "error" => self.0.error(raw(value)?),
+            // Flat errors: `{"object": "error", "message": ...}` (Mistral, old vLLM), `{"type": "error", ...}`.
+            "object" | "type" => self.0.is_error |= quoted(raw(value)?) == Some("error"),
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+
+    // A list that holds one reply: Gemini's imitation wraps its errors so.
+    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+        walk(value, self).map(drop)
+    }
+}
+
+struct Choices<'s, 'de> {
+    seen: &'s mut Seen<'de>,
+    at: u64,
+}
+
+impl<'de> Visit<'de> for Choices<'_, 'de> {
+    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+        let mut choice = Choice { seen: &mut *self.seen, index: self.at, finished: false };
+        walk(value, &mut choice)?;
+        let (bit, finished) = (Seen::bit(choice.index), choice.finished);
+        self.seen.choices |= bit;
+        self.seen.finished |= if finished { bit } else { 0 };
+        self.at += 1;
+        Ok(())
+    }
+}
+
+struct Choice<'s, 'de> {
+    seen: &'s mut Seen<'de>,
+    index: u64,
+    finished: bool,
+}
+
+impl<'de> Visit<'de> for Choice<'_, 'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "index" => self.index = count(raw(value)?).unwrap_or(self.index),
+            "delta" | "message" => {
+                walk(value, &mut Delta(&mut *self.seen))?;
+            }
+            "text" => self.seen.text(raw(value)?),
+            "finish_reason" => self.finished |= self.seen.finish(raw(value)?),
+            "error" => self.seen.error(raw(value)?),
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+}
+
+/// A message, or what a chunk adds to it.
+pub(super) struct Delta<'s, 'de>(pub(super) &'s mut Seen<'de>);
+
+impl<'de> Visit<'de> for Delta<'_, 'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "content" | "refusal" => self.0.text(raw(value)?),
+            "reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details" | "thinking"
+            | "audio" | "images" | "annotations" => {
+                self.0.filled(raw(value)?);
+            }
+            "tool_calls" | "function_call" => self.0.tool |= self.0.filled(raw(value)?),
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+}

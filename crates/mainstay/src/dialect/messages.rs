@@ -1,0 +1,135 @@
+//! Anthropic's Messages, whole and in events.
+
+use super::{
+    json::{Shape, Visit, is_filled, quoted, raw, skip, walk},
+    seen::Seen,
+};
+use serde::Deserializer;
+use serde_json::value::RawValue;
+
+pub(super) struct Messages<'s, 'de> {
+    pub(super) seen: &'s mut Seen<'de>,
+    pub(super) kind: Option<&'de RawValue>,
+}
+
+impl<'s, 'de> Messages<'s, 'de> {
+    pub(super) fn new(seen: &'s mut Seen<'de>) -> Self {
+        Self { seen, kind: None }
+    }
+
+    /// Says what the event was; `name` where the data has no type.
+    pub(super) fn event(self, name: &str) {
+        match self.kind.and_then(quoted).unwrap_or(name) {
+            "error" => self.seen.is_error = true,
+            "content_block_stop" => self.seen.block_end = true,
+            "message_stop" => self.seen.terminal = true,
+            "message_delta" => self.seen.tokens_final = true,
+            _ => {}
+        }
+    }
+
+    /// Says what a message that is no stream was.
+    pub(super) fn whole(self) {
+        self.seen.is_error |= self.kind.and_then(quoted) == Some("error");
+        self.seen.tokens_final = true;
+    }
+}
+
+impl<'de> Visit<'de> for Messages<'_, 'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "type" => self.kind = Some(raw(value)?),
+            "error" => self.seen.error(raw(value)?),
+            "usage" => {
+                walk(value, &mut self.seen.tokens)?;
+            }
+            "message" => {
+                // Its own type says nothing of the event's.
+                walk(value, &mut Messages::new(&mut *self.seen))?;
+            }
+            "content" => {
+                if let Shape::List(n) = walk(value, &mut Blocks(&mut *self.seen))? {
+                    self.seen.listed = Some(n);
+                }
+            }
+            "content_block" => block(value, self.seen)?,
+            "delta" => {
+                walk(value, &mut Delta(&mut *self.seen))?;
+            }
+            "stop_reason" => {
+                self.seen.finish(raw(value)?);
+            }
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+
+    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+        walk(value, self).map(drop)
+    }
+}
+
+struct Blocks<'s, 'de>(&'s mut Seen<'de>);
+
+impl<'de> Visit<'de> for Blocks<'_, 'de> {
+    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+        block(value, self.0)
+    }
+}
+
+#[derive(Default)]
+struct Block<'de> {
+    kind: Option<&'de RawValue>,
+    text: Option<&'de RawValue>,
+    thinking: bool,
+}
+
+impl<'de> Visit<'de> for Block<'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "type" => self.kind = Some(raw(value)?),
+            "text" => self.text = Some(raw(value)?),
+            "thinking" => self.thinking |= is_filled(raw(value)?),
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+}
+
+/// A content block: text and thinking begin empty; any other kind is content by being there.
+fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
+    let mut block = Block::default();
+    walk(value, &mut block)?;
+    match block.kind.and_then(quoted) {
+        None => {}
+        Some("text") => {
+            if let Some(text) = block.text {
+                seen.text(text);
+            }
+        }
+        Some("thinking") => seen.content |= block.thinking,
+        Some(kind) => {
+            seen.content = true;
+            seen.tool |= kind.ends_with("tool_use");
+        }
+    }
+    Ok(())
+}
+
+struct Delta<'s, 'de>(&'s mut Seen<'de>);
+
+impl<'de> Visit<'de> for Delta<'_, 'de> {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "text" => self.0.text(raw(value)?),
+            "thinking" | "partial_json" | "citation" => {
+                self.0.filled(raw(value)?);
+            }
+            "stop_reason" => {
+                self.0.finish(raw(value)?);
+            }
+            _ => skip(value)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! What one piece of a reply says: an event, or all of a reply that is no stream.
+
+use super::{
+    Finish,
+    json::{is_filled, quoted, string},
+    usage::Tokens,
+};
+use serde_json::value::RawValue;
+
+/// Filled in by the reader of each dialect.
+#[derive(Debug, Default)]
+pub(super) struct Seen<'de> {
+    /// The error that stands in it.
+    pub(super) error: Option<&'de RawValue>,
+    /// It is an error itself.
+    pub(super) is_error: bool,
+    /// It holds text, reasoning, a refusal, a tool call.
+    pub(super) content: bool,
+    /// Bytes of text, as written in JSON.
+    pub(super) text: usize,
+    /// A tool call is in it, or begins with it.
+    pub(super) tool: bool,
+    /// What began before is at its end.
+    pub(super) block_end: bool,
+    /// Why the answer ended.
+    pub(super) finish: Option<Finish>,
+    /// The reason that says that it failed.
+    pub(super) reason: Option<&'de RawValue>,
+    /// Nothing follows.
+    pub(super) terminal: bool,
+    /// How many choices, candidates, blocks or items it lists; `None` where it has no such list.
+    pub(super) listed: Option<usize>,
+    /// The choices it speaks of, one bit each.
+    pub(super) choices: u128,
+    /// Those of them that are finished.
+    pub(super) finished: u128,
+    pub(super) tokens: Tokens,
+    /// The output tokens are final, not a first guess.
+    pub(super) tokens_final: bool,
+}
+
+impl<'de> Seen<'de> {
+    /// `error`, which counts unless it is null or empty.
+    pub(super) fn error(&mut self, raw: &'de RawValue) {
+        if is_filled(raw) {
+            self.error = Some(raw);
+        }
+    }
+
+    /// Something that is content unless it is null or empty.
+    pub(super) fn filled(&mut self, raw: &RawValue) -> bool {
+        let filled = is_filled(raw);
+        self.content |= filled;
+        filled
+    }
+
+    /// Text of the answer.
+    pub(super) fn text(&mut self, raw: &RawValue) {
+        self.filled(raw);
+        self.text += quoted(raw).map_or(0, str::len);
+    }
+
+    /// The reason for the end, which counts unless it is null or empty. Whether it was one.
+    pub(super) fn finish(&mut self, raw: &'de RawValue) -> bool {
+        let Some(finish) = Finish::of_raw(raw) else { return false };
+        if finish == Finish::Error {
+            self.is_error = true;
+            self.reason = Some(raw);
+        }
+        self.finish = Some(finish);
+        true
+    }
+
+    /// Whether it carries an error of any kind.
+    pub(super) fn failed(&self) -> bool {
+        self.is_error || self.error.is_some()
+    }
+
+    /// The reason that made it an error, in words.
+    pub(super) fn reason(&self) -> Option<String> {
+        string(self.reason?).map(Into::into)
+    }
+
+    /// The number of a choice, as its bit.
+    pub(super) fn bit(index: u64) -> u128 {
+        1 << index.min(127)
+    }
+}

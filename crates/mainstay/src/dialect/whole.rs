@@ -1,0 +1,112 @@
+//! Reading a reply that is no stream.
+
+use super::{
+    Dialect, Finish, Usage,
+    chat::Chat,
+    gemini::Gemini,
+    json::{Shape, parse},
+    messages::Messages,
+    others::{AnyError, Cohere, Converse, Embeddings, Ollama},
+    responses::Responses,
+    seen::Seen,
+};
+
+/// What a reply with a status of success is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whole<'a> {
+    /// An answer.
+    Answer(Answer),
+    /// An error, whatever the status says.
+    Error {
+        /// The error itself: the value of `error`, an object or a string; where there is none, the whole body.
+        object: &'a [u8],
+        /// The reason for the end that made this an error, such as `insufficient_system_resource`.
+        reason: Option<String>,
+    },
+    /// JSON, and no answer in it: no choices, or not a word and no reason for that.
+    Empty,
+    /// No JSON: nothing at all, a page of HTML, a body that was cut.
+    NotJson,
+}
+
+/// What is known of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Its tokens.
+    pub usage: Usage,
+    /// Why it ended; of several choices, the last one's. [`Finish::ContentFilter`] is a refusal.
+    pub finish: Option<Finish>,
+    /// Whether there is anything in it.
+    pub content: bool,
+}
+
+/// Reads the body of a reply that is no stream and has a status of success.
+///
+/// Blank lines before the JSON are fine (DeepSeek sends them to keep the connection alive). In [`Dialect::Other`]
+/// anything that is not an error is an answer. The body is walked once and nothing of it is copied; the caller bounds
+/// its size.
+///
+/// ```
+/// use mainstay::dialect::{Dialect, Whole, read_whole};
+///
+/// let read = |body: &'static str| read_whole(Dialect::ChatCompletions, body.as_bytes());
+/// assert_eq!(read(r#"{"choices": []}"#), Whole::Empty);
+/// assert_eq!(read("<html>"), Whole::NotJson);
+/// assert!(matches!(read(r#"{"error": {"code": 502}}"#), Whole::Error { object: br#"{"code": 502}"#, .. }));
+/// ```
+pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let mut seen = Seen::default();
+    let shape = match dialect {
+        Dialect::ChatCompletions | Dialect::Completions => parse(body, &mut Chat(&mut seen)),
+        Dialect::Messages => {
+            let mut visit = Messages::new(&mut seen);
+            let shape = parse(body, &mut visit);
+            visit.whole();
+            shape
+        }
+        Dialect::Responses => {
+            let mut visit = Responses::new(&mut seen);
+            let shape = parse(body, &mut visit);
+            visit.whole();
+            shape
+        }
+        Dialect::Gemini => parse(body, &mut Gemini(&mut seen)),
+        Dialect::Embeddings => parse(body, &mut Embeddings(&mut seen)),
+        Dialect::Cohere => parse(body, &mut Cohere(&mut seen)),
+        Dialect::Ollama => parse(body, &mut Ollama(&mut seen)),
+        Dialect::Converse => parse(body, &mut Converse(&mut seen)),
+        Dialect::Other => parse(body, &mut AnyError(&mut seen)),
+    };
+    match shape {
+        Err(_) if dialect == Dialect::Other => return Whole::Answer(Answer::default()),
+        Err(_) => return Whole::NotJson,
+        Ok(_) if seen.failed() => {
+            let object = seen.error.map_or(body, |raw| raw.get().as_bytes());
+            return Whole::Error { object, reason: seen.reason() };
+        }
+        Ok(Shape::Object | Shape::List(_)) => {}
+        Ok(_) if dialect == Dialect::Other => {}
+        Ok(_) => return Whole::Empty,
+    }
+    let answer = Answer { usage: seen.tokens.usage(), finish: seen.finish, content: seen.content };
+    if is_empty(dialect, &seen, &answer) { Whole::Empty } else { Whole::Answer(answer) }
+}
+
+fn is_empty(dialect: Dialect, seen: &Seen<'_>, answer: &Answer) -> bool {
+    let wordless = !answer.content
+        && answer.usage.output.unwrap_or(0) == 0
+        && !answer.finish.is_some_and(Finish::excuses_emptiness);
+    match dialect {
+        Dialect::Other => false,
+        Dialect::ChatCompletions | Dialect::Completions => seen.listed.unwrap_or(0) == 0 || wordless,
+        // A blocked prompt has no candidates.
+        Dialect::Gemini if answer.finish == Some(Finish::ContentFilter) => false,
+        Dialect::Gemini => seen.listed.unwrap_or(0) == 0 || wordless,
+        // Their lists may be empty where a reason is given.
+        Dialect::Messages | Dialect::Responses => seen.listed.is_none() || wordless,
+        Dialect::Embeddings => !answer.content,
+        Dialect::Cohere | Dialect::Ollama | Dialect::Converse => wordless,
+    }
+}
