@@ -81,7 +81,14 @@ impl Classify for GrpcClassifier {
         match code(head.headers) {
             Some(code) => judge(code, head.headers),
             None if head.status == StatusCode::OK => Class::Success.into(),
-            None => judge(code_of_status(head.status), head.headers),
+            None => {
+                let mut verdict = judge(code_of_status(head.status), head.headers);
+                if head.status == StatusCode::TOO_MANY_REQUESTS {
+                    // UNAVAILABLE by gRPC's mapping; yet a rate limit is not ill health.
+                    verdict.class = Class::RateLimited;
+                }
+                verdict
+            }
         }
     }
 

@@ -130,9 +130,11 @@ impl Verdict {
         !self.committed && self.retry.unwrap_or(self.class.is_retryable())
     }
 
-    /// Whether another target may be asked: never after something reached the caller.
+    /// Whether another target may be asked: never after something reached the caller. A request that the server calls
+    /// invalid and yet asks to have again is no mistake of the caller's.
     pub fn falls_back(&self) -> bool {
-        !self.committed && self.class.falls_back()
+        let temporary = self.class == Class::InvalidRequest && self.retry == Some(true);
+        !self.committed && (self.class.falls_back() || temporary)
     }
 
     /// How a circuit breaker counts it: the override if there is one, else the class's row. A stale connection says

@@ -1,8 +1,8 @@
 //! Applies the tables.
 
 use super::{ErrorBody, Kind, Rule, common, error_body::clip, reply};
-use http::{Extensions, HeaderMap, StatusCode, header};
-use mainstay_layers::classify::{Class, Classify, Head, HttpClassifier, Verdict, hint};
+use http::{HeaderMap, StatusCode, header};
+use mainstay_layers::classify::{Class, Classify, Head, HttpClassifier, Verdict, Vote, hint};
 use std::{error::Error, time::Duration};
 
 /// Judges the replies of one kind of provider by status, headers and body.
@@ -30,7 +30,7 @@ pub struct ProviderClassifier {
     kind: Kind,
 }
 
-/// A hint shorter than this beside a daily quota is that of some shorter window.
+/// A hint shorter than this beside a daily quota or an empty account is that of some shorter window.
 const LONG: Duration = Duration::from_secs(3600);
 
 impl ProviderClassifier {
@@ -74,6 +74,16 @@ impl ProviderClassifier {
         self.complete(verdict, rule, head.headers, number, body)
     }
 
+    /// The verdict on an answer without text, tool call, tokens or a reason to be empty.
+    pub fn empty_answer(&self) -> Verdict {
+        let verdict = Verdict::new(Class::Malformed).with_message(Some("the answer is empty"));
+        if self.kind.profile().empty_is_overflow {
+            verdict.with_retry(Some(false)).with_vote(Some(Vote::Neutral))
+        } else {
+            verdict
+        }
+    }
+
     fn error_reply(&self, head: Head<'_>, mut body: ErrorBody) -> Verdict {
         if body.kind.is_none() {
             body.kind = smithy_type(head.headers);
@@ -97,8 +107,8 @@ impl ProviderClassifier {
         status: u16,
         body: &ErrorBody,
     ) -> Verdict {
-        let daily = rule.is_some_and(Rule::is_daily);
-        let wait = wait(verdict.class, headers, status, body).filter(|wait| !daily || *wait >= LONG);
+        let long = verdict.class == Class::QuotaExhausted || rule.is_some_and(Rule::is_daily);
+        let wait = wait(verdict.class, headers, status, body).filter(|wait| !long || *wait >= LONG);
         let retry = hint::should_retry(headers).or(verdict.retry);
         verdict.with_wait(wait).with_retry(retry).with_code(body.code()).with_message(body.message.as_deref())
     }
@@ -186,12 +196,10 @@ fn stands_for(class: Class) -> u16 {
 /// assert_eq!(verdict.wait.unwrap().as_secs(), 34);
 /// ```
 pub fn judge_reply(kind: Kind, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Verdict {
-    let extensions = Extensions::new();
+    // Head has no constructor from its parts alone; a response has one.
     let mut reply = http::Response::new(());
     *reply.status_mut() = status;
-    // Head has no constructor from its parts alone; a response has one.
     *reply.headers_mut() = headers.clone();
-    *reply.extensions_mut() = extensions;
     ProviderClassifier::new(kind).whole(Head::of(&reply), body)
 }
 

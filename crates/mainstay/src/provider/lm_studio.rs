@@ -2,5 +2,8 @@
 
 use super::{Kind, Profile};
 
-pub(super) static PROFILE: Profile =
-    Profile { base_url: Some("http://localhost:1234/v1"), ..Profile::new(Kind::LmStudio, "LM Studio") };
+pub(super) static PROFILE: Profile = Profile {
+    base_url: Some("http://localhost:1234/v1"),
+    empty_is_overflow: true,
+    ..Profile::new(Kind::LmStudio, "LM Studio")
+};

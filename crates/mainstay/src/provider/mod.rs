@@ -64,3 +64,6 @@ pub use self::finish::{Finish, FinishRule, blocked, finish};
 pub use self::kind::{Kind, UnknownKind};
 pub use self::profile::{Auth, Native, Profile};
 pub use self::rules::Rule;
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,9 @@ pub struct Profile {
     pub rules: &'static [Rule],
     /// Its own reasons for the end of an answer that mean more than an end.
     pub finishes: &'static [FinishRule],
+    /// Whether an answer with nothing in it is most likely an input that did not fit, told by nothing else. It is then
+    /// not worth asking again, and no vote.
+    pub empty_is_overflow: bool,
 }
 
 impl Profile {
@@ -48,6 +51,7 @@ impl Profile {
             native: Native::OpenAi,
             rules: &[],
             finishes: &[],
+            empty_is_overflow: false,
         }
     }
 }

@@ -208,7 +208,7 @@ fn chat(classifier: ProviderClassifier, head: Head<'_>, glance: &Glance) -> Opti
         }
     }
     let nothing = empty && !reason_to_be_empty && no_tokens(glance.usage.as_ref(), "completion_tokens");
-    nothing.then(|| malformed("the answer is empty"))
+    nothing.then(|| classifier.empty_answer())
 }
 
 fn messages(classifier: ProviderClassifier, glance: &Glance) -> Option<Verdict> {
@@ -222,7 +222,7 @@ fn messages(classifier: ProviderClassifier, glance: &Glance) -> Option<Verdict> 
     }
     let nothing =
         empty && matches!(reason, "" | "end_turn") && no_tokens(glance.usage.as_ref(), "output_tokens");
-    nothing.then(|| malformed("the answer is empty"))
+    nothing.then(|| classifier.empty_answer())
 }
 
 fn gemini(classifier: ProviderClassifier, glance: &Glance) -> Option<Verdict> {
@@ -241,5 +241,5 @@ fn gemini(classifier: ProviderClassifier, glance: &Glance) -> Option<Verdict> {
     let nothing = empty
         && matches!(reason, "" | "STOP" | "FINISH_REASON_UNSPECIFIED" | "OTHER")
         && no_tokens(glance.usage_metadata.as_ref(), "candidatesTokenCount");
-    nothing.then(|| malformed("the answer is empty"))
+    nothing.then(|| classifier.empty_answer())
 }
