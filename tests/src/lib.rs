@@ -1,1 +1,14 @@
-//! What the cross-crate tests share.
+//! What the tests that cross crates share. Not published; nothing here is API.
+//!
+//! - [`gateway`]: builds and starts the real binary.
+//! - [`client`]: an HTTP/1.1 client on a raw socket, which sees how a reply ended.
+//! - [`sse`]: what a client makes of an event stream.
+//! - [`cases`]: plays the black-box cases of `cases/*.jsonl` against the binary.
+
+// Test support may say loudly that it cannot go on.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+pub mod cases;
+pub mod client;
+pub mod gateway;
+pub mod sse;
