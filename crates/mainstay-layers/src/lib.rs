@@ -19,6 +19,9 @@ mod media;
 #[cfg(any(feature = "deadline", feature = "fault", feature = "limit", feature = "timeout"))]
 mod timer;
 
+#[cfg(test)]
+mod testing;
+
 #[cfg(feature = "breaker")]
 pub mod breaker;
 #[cfg(feature = "concurrency")]

@@ -107,8 +107,8 @@ fn own_error(error: &(dyn Error + 'static)) -> Option<Verdict> {
         return Some(Verdict::new(Class::Rejected).with_sent(Sent::No));
     }
     #[cfg(feature = "limit")]
-    if find_cause::<crate::limit::BodyTooLarge>(error).is_some() {
-        return Some(Verdict::new(Class::TooLarge));
+    if let Some(too_large) = find_cause::<crate::limit::BodyTooLarge>(error) {
+        return Some(too_large.verdict());
     }
     let _ = error;
     None
