@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::doc::Doc;
 use super::settings::{Protocol, Provider, Route, Server};
-use super::value::show_duration;
+use super::units::show_duration;
 
 pub(super) fn whole(doc: &Doc<'_>, server: &Server, providers: &[Provider], routes: &[Route]) {
     for provider in providers {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::Config;
 use super::settings::{Provider, Target};
 use super::show::{provider_toml, route_toml};
-use super::value::show_duration;
+use super::units::show_duration;
 
 /// Where a model's calls go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,10 +42,11 @@ mod read;
 mod secret;
 pub mod settings;
 mod show;
+mod spelling;
 mod support;
 #[cfg(test)]
 mod tests;
-mod value;
+mod units;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::settings::{
     Breaker, Budget, Failover, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route, Server, Strategy,
     Target, Timeout,
 };
-use super::value::{show_duration, show_rate, show_size};
+use super::units::{show_duration, show_rate, show_size};
 
 impl Config {
     /// All settings with the defaults merged in. Keys stand as `"(set from OPENAI_API_KEY)"`.

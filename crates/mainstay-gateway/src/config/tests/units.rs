@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::value::{duration, nearest, rate, show_duration, show_rate, show_size, size};
+use super::super::spelling::nearest;
+use super::super::units::{duration, rate, show_duration, show_rate, show_size, size};
 
 #[test]
 fn sizes() {

@@ -1,0 +1,16 @@
+//! What the configuration says, after reading: plain values with their units in their types.
+//!
+//! `None` is "off" throughout (`"0s"`, `"0"` or `0` in the file). Where there is no `Option`, the setting bounds
+//! something that must be bounded and cannot be switched off.
+
+mod provider;
+mod route;
+mod server;
+mod tables;
+
+pub use self::provider::{BaseUrl, Protocol, Provider};
+pub use self::route::{Failover, Recovery, Route, Strategy, Target};
+pub use self::server::Server;
+pub use self::tables::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
+
+const MIB: u64 = 1024 * 1024;

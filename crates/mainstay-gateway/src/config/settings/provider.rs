@@ -1,0 +1,78 @@
+//! `[providers.NAME]`
+
+use std::path::PathBuf;
+
+use http::{HeaderMap, Uri};
+
+use super::super::kind::Kind;
+use super::super::secret::{ApiKey, Proxy};
+use super::{Breaker, Limits, Retry, Timeout};
+
+/// `[providers.NAME]` with the defaults merged in.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// The NAME: ASCII letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// Which API it speaks.
+    pub kind: Kind,
+    /// Where it lives. Without a trailing slash.
+    pub base_url: BaseUrl,
+    /// Its key; `None` passes the caller's own credentials on.
+    pub api_key: Option<ApiKey>,
+    /// Sent with every request. All are marked sensitive, so that `Debug` shows no value.
+    pub headers: HeaderMap,
+    /// What `GET /v1/models` lists for it.
+    pub models: Vec<String>,
+    /// `max_tokens` where the provider demands one and the caller named none. Default 8192.
+    pub default_max_tokens: u32,
+    /// A file of PEM certificates that are trusted besides the usual roots.
+    pub ca_file: Option<PathBuf>,
+    /// Trust the system's roots too. Default false: the compiled-in ones alone.
+    pub native_roots: bool,
+    /// Which HTTP is spoken. Default [`Protocol::Auto`].
+    pub protocol: Protocol,
+    /// HTTP/2 connections that the calls are spread over. Default 1.
+    pub h2_connections: usize,
+    /// The way out. Default [`Proxy::Env`].
+    pub proxy: Proxy,
+    /// Tries.
+    pub retry: Retry,
+    /// Clocks.
+    pub timeout: Timeout,
+    /// The circuit.
+    pub breaker: Breaker,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Which HTTP is spoken to a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// What ALPN agrees on; HTTP/1.1 without TLS.
+    Auto,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, without TLS by prior knowledge.
+    H2,
+}
+
+/// An address that requests are sent below.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    pub(in crate::config) uri: Uri,
+    pub(in crate::config) text: String,
+}
+
+impl BaseUrl {
+    /// Parsed; scheme and host are there, no query, no user.
+    #[must_use]
+    pub fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// As written, without a trailing slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}

@@ -1,0 +1,166 @@
+//! The four tables of a provider, which `[defaults]` may have too.
+
+use std::time::Duration;
+
+use super::MIB;
+
+/// `[providers.NAME.retry]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// All tries, the first included. Default 3.
+    pub attempts: u32,
+    /// Wait before the second try; doubles from there. Default 1 s.
+    pub base_delay: Duration,
+    /// Longest wait of our own choice. Default 30 s.
+    pub max_delay: Duration,
+    /// How waits are spread. Default [`Jitter::Full`].
+    pub jitter: Jitter,
+    /// Longest wait that a server may ask for; a longer one ends the tries. Default 60 s.
+    pub max_wait: Duration,
+    /// Over all tries and waits. Default 5 min.
+    pub within: Option<Duration>,
+    /// What retries may be drawn from.
+    pub budget: Budget,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            attempts: 3,
+            base_delay: Duration::from_secs(1),
+            max_delay: Duration::from_secs(30),
+            jitter: Jitter::Full,
+            max_wait: Duration::from_secs(60),
+            within: Some(Duration::from_secs(300)),
+            budget: Budget::default(),
+        }
+    }
+}
+
+/// `[providers.NAME.retry.budget]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// Retries per call. Default 0.2.
+    pub ratio: f64,
+    /// Retries per second that are always there. Default 10 (`"10/s"`).
+    pub floor: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { ratio: 0.2, floor: 10.0 }
+    }
+}
+
+/// How a wait is spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jitter {
+    /// Anything from nothing to the whole wait.
+    Full,
+    /// From half to the whole wait.
+    Equal,
+    /// Exactly the wait.
+    None,
+}
+
+/// `[providers.NAME.timeout]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// For DNS, TCP, proxy and TLS together. Default 5 s.
+    pub connect: Duration,
+    /// From the request sent to the last byte of a reply that is no stream. Default 2 min.
+    pub attempt: Option<Duration>,
+    /// Longest silence of a stream, the wait for its head included. Default 30 s.
+    pub idle: Option<Duration>,
+    /// Until a stream has content; keep-alives do not count. Default off.
+    pub first_event: Option<Duration>,
+    /// After the first content, the longest time without more. Default off.
+    pub progress: Option<Duration>,
+    /// For the body of an error reply; then its status stands alone. Default 5 s.
+    pub error_body: Duration,
+}
+
+impl Default for Timeout {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            attempt: Some(Duration::from_secs(120)),
+            idle: Some(Duration::from_secs(30)),
+            first_event: None,
+            progress: None,
+            error_body: Duration::from_secs(5),
+        }
+    }
+}
+
+/// `[providers.NAME.breaker]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breaker {
+    /// Whether there is a circuit at all. Default true.
+    pub enabled: bool,
+    /// Failures in a row that open it. Default 5.
+    pub failures: u32,
+    /// How long it stays open. Default 30 s.
+    pub open_for: Duration,
+    /// Calls that may pass while half-open. Default 5.
+    pub probes: u32,
+    /// Factor on `open_for` for each relapse. Default 1: it does not grow.
+    pub growth: f64,
+    /// Where growing ends. Default 5 min. Not less than `open_for` where `growth` is more than 1.
+    pub max_open_for: Duration,
+    /// Share of failures over `window` that opens it, more than 0 and at most 1. Default off.
+    pub failure_rate: Option<f64>,
+    /// Share of slow calls over `window` that opens it, more than 0 and at most 1. Default off.
+    pub slow_rate: Option<f64>,
+    /// Until the first content; what takes longer is slow. Default 30 s.
+    pub slow_after: Duration,
+    /// What the rates look back on. Default 60 s.
+    pub window: Duration,
+    /// Calls in `window` below which the rates say nothing. Default 10.
+    pub min_calls: u32,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            failures: 5,
+            open_for: Duration::from_secs(30),
+            probes: 5,
+            growth: 1.0,
+            max_open_for: Duration::from_secs(300),
+            failure_rate: None,
+            slow_rate: None,
+            slow_after: Duration::from_secs(30),
+            window: Duration::from_secs(60),
+            min_calls: 10,
+        }
+    }
+}
+
+/// `[providers.NAME.limits]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest reply that is no stream, in bytes after decompression. Default 16 MiB.
+    pub response_body: u64,
+    /// Largest event of a stream, in bytes. Default 8 MiB.
+    pub sse_event: u64,
+    /// Largest whole stream, in bytes. Default off.
+    pub stream: Option<u64>,
+    /// Calls in flight until their bodies end. Default off.
+    pub concurrency: Option<usize>,
+    /// Wait for a place; then 503 `overloaded`. Default 1 s; zero refuses at once.
+    pub queue_wait: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            response_body: 16 * MIB,
+            sse_event: 8 * MIB,
+            stream: None,
+            concurrency: None,
+            queue_wait: Duration::from_secs(1),
+        }
+    }
+}
