@@ -28,7 +28,7 @@ use tower_http::decompression::{DecompressionBody, RequestDecompression};
 pub(super) async fn answer<B>(app: Arc<Inner>, request: Request<B>, id: &HeaderValue) -> Response<ReplyBody>
 where
     B: Body<Data = Bytes> + Send + 'static,
-    B::Error: std::fmt::Display + Into<BoxError>,
+    B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let family = ErrorFamily::of_path(request.uri().path());
     let mut record = Record::new(app.clone(), id.clone(), request.uri().path());
@@ -75,7 +75,7 @@ struct Answered {
 async fn run<B>(app: &Inner, request: Request<B>, record: &mut Record) -> Result<Answered, Failure>
 where
     B: Body<Data = Bytes> + Send + 'static,
-    B::Error: std::fmt::Display + Into<BoxError>,
+    B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (mut parts, body) = request.into_parts();
     let body = read(app, &mut parts, body).await.map_err(Failure::Refused)?;
@@ -140,7 +140,7 @@ fn call_failed(log: &AttemptLog, error: BoxError) -> Box<CallFailed> {
 async fn read<B>(app: &Inner, parts: &mut Parts, body: B) -> Result<Bytes, Refusal>
 where
     B: Body<Data = Bytes> + Send + 'static,
-    B::Error: std::fmt::Display + Into<BoxError>,
+    B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (limit, idle) = (app.max_request_body, app.upload_idle);
     let Some(encoding) = parts.headers.remove(header::CONTENT_ENCODING) else {

@@ -95,7 +95,7 @@ impl App {
     async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
-        B::Error: fmt::Display + Into<BoxError>,
+        B::Error: fmt::Display + Into<BoxError> + Send,
     {
         let id = id::request_id(request.headers());
         let anthropic = ErrorFamily::of_path(request.uri().path()) == ErrorFamily::Anthropic;
@@ -111,7 +111,7 @@ impl App {
     async fn dispatch<B>(&self, request: Request<B>, id: &HeaderValue) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
-        B::Error: fmt::Display + Into<BoxError>,
+        B::Error: fmt::Display + Into<BoxError> + Send,
     {
         let path = request.uri().path();
         match (request.method(), path) {
@@ -178,7 +178,7 @@ impl fmt::Debug for App {
 impl<B> Service<Request<B>> for App
 where
     B: Body<Data = Bytes> + Send + 'static,
-    B::Error: fmt::Display + Into<BoxError>,
+    B::Error: fmt::Display + Into<BoxError> + Send,
 {
     type Response = Response<ReplyBody>;
     type Error = Infallible;

@@ -30,8 +30,8 @@ pin_project! {
         inner: I,
         shut: bool,
         read: usize,
-        #[pin]
-        sleep: Option<Sleep>,
+        // Boxed: hyper wants to move the stream, and few connections ever need it.
+        sleep: Option<Pin<Box<Sleep>>>,
     }
 }
 
@@ -78,7 +78,7 @@ impl<I: AsyncRead + AsyncWrite> AsyncWrite for LingeringIo<I> {
         if !*this.shut {
             ready!(this.inner.as_mut().poll_shutdown(cx))?;
             *this.shut = true;
-            this.sleep.set(Some(tokio::time::sleep(LONGEST)));
+            *this.sleep = Some(Box::pin(tokio::time::sleep(LONGEST)));
         }
         let mut scratch = [std::mem::MaybeUninit::uninit(); 8 << 10];
         loop {
@@ -90,8 +90,8 @@ impl<I: AsyncRead + AsyncWrite> AsyncWrite for LingeringIo<I> {
                 // The end, the bound, or a reset: nothing more to wait for.
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 Poll::Pending => {
-                    if let Some(sleep) = this.sleep.as_mut().as_pin_mut() {
-                        ready!(sleep.poll(cx));
+                    if let Some(sleep) = this.sleep {
+                        ready!(sleep.as_mut().poll(cx));
                     }
                     return Poll::Ready(Ok(()));
                 }

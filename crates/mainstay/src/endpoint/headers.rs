@@ -51,7 +51,7 @@ pub(super) fn rebuild(from: &HeaderMap, endpoint: &EndpointLayer) -> HeaderMap {
     if let Some(value) = credential(from, endpoint) {
         to.insert(HeaderName::from_static(profile.auth.header()), value);
     }
-    for (name, value) in &endpoint.headers {
+    for (name, value) in endpoint.headers.iter() {
         to.insert(name.clone(), value.clone());
     }
     to

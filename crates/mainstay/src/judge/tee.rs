@@ -175,10 +175,7 @@ where
     }
 
     fn too_large(&mut self, error: &SseError) -> Step {
-        let limit = match error {
-            SseError::EventTooLarge { limit } => *limit,
-            _ => self.reading.layer.config.max_event,
-        };
+        let SseError::EventTooLarge { limit } = *error;
         self.fail(Class::TooLarge.into(), ReplyError::EventTooLarge { limit }.into())
     }
 

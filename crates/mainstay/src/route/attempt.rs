@@ -240,7 +240,7 @@ where
             Some(AskedModel(model)) => model.clone(),
             None => self.layer.target.model.clone().unwrap_or_else(|| Arc::from("")),
         };
-        if extensions.get::<retry::Attempt>().is_some_and(|attempt| attempt.number() > 1) {
+        if extensions.get::<retry::Attempt>().is_some_and(|attempt| attempt.number > 1) {
             self.layer.observer.retry(&self.layer.target);
         }
         log.begin();

@@ -136,7 +136,7 @@ impl Fallback {
             }
             if let Some(deadline) = parts.extensions.get::<Deadline>() {
                 if deadline.has_passed() {
-                    last = Some((Class::Timeout.into(), Some(DeadlineExceeded::new(*deadline).into())));
+                    last = Some((Class::Timeout.into(), Some(DeadlineExceeded::unsent().into())));
                     break;
                 }
             }
