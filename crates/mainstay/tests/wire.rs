@@ -4,6 +4,9 @@
 //! it is one inside a stream, `committed` whether content came before it, `judged` what it is worth, `origin` where the
 //! shape was seen. Whether the same target is asked again counts a wait of at most a minute as worth it.
 
+// Clippy's leave for tests ends at the test functions; these are helpers of tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use mainstay::provider::{Kind, ProviderClassifier, judge_error, judge_reply};
 use mainstay_layers::classify::{Classify, GrpcClassifier, Head, Verdict, Vote};

@@ -20,7 +20,8 @@ use std::fmt;
 /// | `Rejected` | no | yes | neutral |
 /// | `Cancelled` | no | no | neutral |
 ///
-/// A [`Verdict`](super::Verdict) can override a row, as `x-should-retry` and gRPC pushback do.
+/// A [`Verdict`](super::Verdict) can override a row, as `x-should-retry`, gRPC pushback and a failure of one generation
+/// do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {

@@ -29,7 +29,8 @@ use std::{error::Error, io};
 /// | other 5xx and above | `ServerError` |
 ///
 /// `x-should-retry: true | false` overrides whether the same target is asked again (the OpenAI and Anthropic SDKs
-/// read it so). The wait comes from `retry-after-ms` and `Retry-After` (RFC 9110 §10.2.3), see [`hint`].
+/// read it so). The wait comes from `retry-after-ms`, `Retry-After` (RFC 9110 §10.2.3) and, on a 429, the windows of
+/// a rate limit, see [`hint::from_reply`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HttpClassifier(());
 

@@ -154,3 +154,28 @@ impl From<Class> for Verdict {
         Self::new(class)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_of_the_vote_wins_over_the_class_and_a_stale_connection_over_both() {
+        let flake = Verdict::new(Class::Malformed).with_vote(Some(Vote::Neutral));
+        assert_eq!(flake.vote(), Vote::Neutral);
+        assert!(flake.is_retryable() && flake.falls_back());
+        assert_eq!(Verdict::new(Class::Malformed).vote(), Vote::Failure);
+        let stale = Verdict::new(Class::Transport).with_vote(Some(Vote::Failure)).with_stale(true);
+        assert_eq!(stale.vote(), Vote::Neutral);
+    }
+
+    #[test]
+    fn a_request_called_invalid_goes_elsewhere_only_if_the_server_asks_to_have_it_again() {
+        let invalid = Verdict::new(Class::InvalidRequest);
+        assert!(!invalid.falls_back());
+        assert!(!invalid.clone().with_retry(Some(false)).falls_back());
+        assert!(invalid.clone().with_retry(Some(true)).falls_back());
+        assert!(!invalid.with_retry(Some(true)).with_committed(true).falls_back());
+        assert!(!Verdict::new(Class::ContentPolicy).with_retry(Some(true)).falls_back());
+    }
+}

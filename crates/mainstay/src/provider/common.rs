@@ -70,6 +70,6 @@ pub(super) const TYPES: &[Rule] = &[
                              "UNIMPLEMENTED"]).is(NotFound),
     Rule::no_status().says(&["CANCELLED"]).is(Cancelled),
     Rule::no_status().says(&["invalid_request_error", "invalid_request", "BadRequestError", "INVALID_ARGUMENT",
-                             "FAILED_PRECONDITION", "OUT_OF_RANGE", "UnprocessableEntityError",
+                             "OUT_OF_RANGE", "UnprocessableEntityError",
                              "validationException"]).is(InvalidRequest),
 ];

@@ -118,6 +118,19 @@ fn the_same_status_means_what_its_provider_means_by_it() {
 }
 
 #[test]
+fn xai_tells_an_empty_account_and_a_refused_key_in_words() {
+    let credits = r#"{"code":"c","error":"Your team t has either used all available credits or reached its monthly spending limit."}"#;
+    assert_eq!(judge(Kind::Xai, 429, credits).class, Class::QuotaExhausted);
+    assert_eq!(judge(Kind::Xai, 403, credits).class, Class::QuotaExhausted);
+    let key = r#"{"code":"Client specified an invalid argument","error":"Incorrect%20API%20key%20provided:%20x***y"}"#;
+    let verdict = judge(Kind::Xai, 400, key);
+    assert_eq!(
+        (verdict.class, verdict.code.as_deref()),
+        (Class::Auth, Some("Client specified an invalid argument"))
+    );
+}
+
+#[test]
 fn the_head_alone_knows_what_status_and_headers_say() {
     let reply = Response::builder()
         .status(400)

@@ -70,6 +70,9 @@ fn own_fields(fields: &Map<String, Value>, body: &mut ErrorBody, error: &Value) 
         // RFC 6749 §5.2 and many a framework: {"error": "invalid_request", "message": ".."}.
         body.code = Some(text::clip(code, super::MAX_WORD).to_owned());
         body.message = Some(text::squeeze(message, MAX_MESSAGE));
+    } else if error.is_string() {
+        // xAI: {"code": "words", "error": "words"}.
+        body.code = fields.get("code").and_then(word).filter(|code| !is_status(code));
     }
 }
 
