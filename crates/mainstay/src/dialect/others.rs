@@ -95,7 +95,7 @@ impl<'de> Visit<'de> for Converse<'_, 'de> {
                 walk(value, &mut self.0.tokens)?;
                 self.0.terminal = true;
             }
-            _ => skip(value)?,
+            _ => AnyError(&mut *self.0).field(key, value)?,
         }
         Ok(())
     }
