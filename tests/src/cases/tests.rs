@@ -195,3 +195,25 @@ fn a_file_with_a_wrong_line_is_refused_by_line() {
     let cases = load([&file]).unwrap();
     assert_eq!(cases[0].client[0].bytes(), b"[1, 2.0]");
 }
+
+#[test]
+fn our_own_cases_can_be_read_and_name_only_providers_that_they_have() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let cases = load(files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"))).unwrap();
+    for case in &cases {
+        assert!(!case.title.is_empty(), "{} has no title", case.id);
+        let want = &case.expect;
+        let named = want.calls.keys().chain(want.connections.keys()).chain(want.parallel.keys());
+        let named = named.chain(want.closed_early.keys()).chain(want.gap_ms.keys()).chain(want.sent.keys());
+        for name in named {
+            assert!(case.upstreams.contains_key(name), "{} has no provider {name}", case.id);
+        }
+        if case.config_text.is_none() {
+            let ports = case.upstreams.keys().map(|name| (name.as_str(), 1)).chain([("closed", 1)]).collect();
+            let text = config(case, 1, &ports).unwrap();
+            assert!(!text.contains("${"), "{} has a port that is nobody's: {text}", case.id);
+        }
+    }
+    assert!(cases.len() >= 150, "{}", cases.len());
+}
