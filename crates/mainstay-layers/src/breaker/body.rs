@@ -1,6 +1,6 @@
 //! The body of a reply, which votes when it has ended.
 
-use super::{handle::Permit, pace::Pace};
+use super::{pace::Pace, permit::Permit};
 use crate::{
     BoxError,
     classify::{Classify, Vote},

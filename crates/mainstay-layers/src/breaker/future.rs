@@ -1,6 +1,6 @@
 //! The future of a reply.
 
-use super::{CircuitOpen, ResponseBody, handle::Permit, pace::Pace};
+use super::{CircuitOpen, ResponseBody, pace::Pace, permit::Permit};
 use crate::{
     BoxError,
     classify::{Classify, Head, Vote},

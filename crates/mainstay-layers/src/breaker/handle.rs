@@ -5,9 +5,10 @@ use super::{
     error::CircuitOpen,
     machine::{Ballot, Change, Machine, Ticket},
     observe::{Cause, Metrics, State, Transition},
+    permit::Permit,
 };
 use crate::classify::Vote;
-use std::{fmt, mem, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 
 pub(super) type Observer = Arc<dyn Fn(&Transition) + Send + Sync>;
@@ -94,12 +95,14 @@ impl CircuitBreaker {
 
     /// Whether a call that came now would pass. Takes nothing and changes nothing, costs nanoseconds: for a fallback
     /// that wants to skip a target.
+    #[inline]
     pub fn would_admit(&self) -> bool {
         self.retry_in().is_none()
     }
 
     /// For how long calls are rejected yet; `None`: the next one passes. Costs what
     /// [`would_admit`](Self::would_admit) costs.
+    #[inline]
     pub fn retry_in(&self) -> Option<Duration> {
         if self.shared.machine.pass().is_some() {
             return None;
@@ -136,17 +139,20 @@ impl CircuitBreaker {
     ///
     /// # Errors
     /// The circuit is open.
+    #[inline]
     pub fn try_enter(&self) -> Result<Permit, CircuitOpen> {
-        let machine = &self.shared.machine;
-        let ticket = match machine.pass() {
+        let ticket = match self.shared.machine.pass() {
             Some(ticket) => ticket,
-            None => {
-                let (admitted, change) = machine.admit(self.now());
-                self.tell(change);
-                admitted.map_err(|retry_in| CircuitOpen::new(self.shared.name.clone(), retry_in))?
-            }
+            None => self.admit()?,
         };
-        Ok(Permit { breaker: self.clone(), ticket: Some(ticket) })
+        Ok(Permit::new(self.clone(), ticket))
+    }
+
+    #[cold]
+    fn admit(&self) -> Result<Ticket, CircuitOpen> {
+        let (admitted, change) = self.shared.machine.admit(self.now());
+        self.tell(change);
+        admitted.map_err(|retry_in| CircuitOpen::new(self.shared.name.clone(), retry_in))
     }
 
     /// Rejects a call that was found unwelcome before it came.
@@ -155,12 +161,20 @@ impl CircuitBreaker {
         CircuitOpen::new(self.shared.name.clone(), self.retry_in().unwrap_or_default())
     }
 
+    pub(super) fn count(&self, ticket: Ticket, ballot: Ballot) {
+        self.tell(self.shared.machine.vote(ticket, ballot, self.now()));
+    }
+
     /// A vote outside of any call.
     pub(super) fn cast(&self, vote: Vote, wait: Option<Duration>) {
         if vote == Vote::Failure {
             let ballot = Ballot { vote, slow: false, wait };
             self.tell(self.shared.machine.fail(ballot, self.now()));
         }
+    }
+
+    pub(super) fn machine(&self) -> &Machine {
+        &self.shared.machine
     }
 
     /// Whether anybody else holds this circuit.
@@ -177,8 +191,15 @@ impl CircuitBreaker {
         Instant::now().saturating_duration_since(self.shared.start)
     }
 
+    #[inline]
     fn tell(&self, change: Option<Change>) {
-        let Some(Change { from, to, cause, epoch }) = change else { return };
+        if let Some(change) = change {
+            self.announce(change);
+        }
+    }
+
+    #[cold]
+    fn announce(&self, Change { from, to, cause, epoch }: Change) {
         let shared = &*self.shared;
         if to == State::Open {
             tracing::warn!(breaker = %shared.name, %from, %to, %cause, "circuit opened");
@@ -203,53 +224,5 @@ impl CircuitBreaker {
 impl fmt::Debug for CircuitBreaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CircuitBreaker").field("name", &self.name()).field("state", &self.state()).finish()
-    }
-}
-
-/// A call that was let through. It votes at most once; dropped, it is no vote and its probe slot is free again.
-#[must_use = "a permit that is dropped at once says nothing about the call"]
-pub struct Permit {
-    breaker: CircuitBreaker,
-    ticket: Option<Ticket>,
-}
-
-impl Permit {
-    /// The call succeeded.
-    pub fn success(self) {
-        self.cast(Vote::Success, None, false);
-    }
-
-    /// The call failed, and the server may have asked for a wait: a floor under `open_for`.
-    pub fn failure(self, wait: Option<Duration>) {
-        self.cast(Vote::Failure, wait, false);
-    }
-
-    /// Whether the call was a probe of a half-open circuit.
-    pub fn is_probe(&self) -> bool {
-        self.ticket.is_some_and(Ticket::is_probe)
-    }
-
-    pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
-        let Some(ticket) = mem::take(&mut self.ticket) else { return };
-        let machine = &self.breaker.shared.machine;
-        if vote == Vote::Success && machine.is_settled(ticket) {
-            return;
-        }
-        let change = machine.vote(ticket, Ballot { vote, slow, wait }, self.breaker.now());
-        self.breaker.tell(change);
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            self.breaker.shared.machine.release(ticket);
-        }
-    }
-}
-
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("breaker", &self.breaker).field("ticket", &self.ticket).finish()
     }
 }

@@ -234,10 +234,15 @@ impl Machine {
     }
 
     /// Takes a call back that has nothing to say: its probe slot is free again.
+    #[inline]
     pub(super) fn release(&self, ticket: Ticket) {
-        if ticket.probe == 0 {
-            return;
+        if ticket.is_probe() {
+            self.free(ticket);
         }
+    }
+
+    #[cold]
+    fn free(&self, ticket: Ticket) {
         let mut inner = self.inner.lock();
         if inner.epoch == ticket.epoch {
             inner.probes.retain(|probe| probe.number != ticket.probe);

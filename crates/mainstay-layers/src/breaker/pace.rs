@@ -30,6 +30,7 @@ pub(super) enum Pace {
 }
 
 impl Pace {
+    #[inline]
     pub(super) fn start(limit: Option<Duration>) -> Self {
         match limit {
             Some(limit) => Pace::Waiting { limit, spent: Duration::ZERO, since: Instant::now() },
@@ -38,6 +39,7 @@ impl Pace {
     }
 
     /// The head has come.
+    #[inline]
     pub(super) fn head(&mut self, extensions: &Extensions) {
         if let Pace::Waiting { limit, spent, since } = *self {
             *self = match extensions.get::<FirstContent>() {
@@ -48,6 +50,7 @@ impl Pace {
     }
 
     /// Somebody waits for the body. What passed since the head was the consumer's own time.
+    #[inline]
     pub(super) fn pending(&mut self) {
         if let Pace::Idle { limit, spent } = *self {
             *self = Pace::Waiting { limit, spent, since: Instant::now() };
@@ -55,6 +58,7 @@ impl Pace {
     }
 
     /// The first content, or the end, has come. Whether that was slow.
+    #[inline]
     pub(super) fn content(&mut self) -> bool {
         let slow = match *self {
             Pace::Off => return false,

@@ -1,6 +1,6 @@
 //! The body of a reply, which holds the permit until it has ended.
 
-use super::limit::Permit;
+use super::permit::Permit;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::{

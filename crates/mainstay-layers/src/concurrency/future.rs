@@ -2,7 +2,7 @@
 
 use super::{
     ConcurrencyLimit, Overloaded, ResponseBody,
-    limit::{Permit, Place},
+    permit::{Permit, Place},
 };
 use crate::{
     BoxError,

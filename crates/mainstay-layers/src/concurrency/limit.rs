@@ -1,20 +1,18 @@
-//! The handle on a limit, and the permits it gives.
+//! The handle on a limit.
 
 use super::{
     Config,
     adaptive::{Adaptive, Progress},
+    permit::{Permit, Place},
 };
 use http_body::SizeHint;
 use parking_lot::Mutex;
 use std::{
     fmt,
-    future::Future,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
@@ -120,10 +118,7 @@ impl ConcurrencyLimit {
         let place = self.shared.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| {
             (waiting < most).then_some(waiting + 1)
         });
-        place.is_ok().then(|| {
-            let enter = Box::pin(self.clone().enter(weight));
-            Place { limit: self.clone(), since: Instant::now(), enter }
-        })
+        place.is_ok().then(|| Place::new(self.clone(), Box::pin(self.clone().enter(weight))))
     }
 
     // Neither semaphore is ever closed, so no permit is ever missing.
@@ -134,6 +129,27 @@ impl ConcurrencyLimit {
             None => None,
         };
         Permit::new(self, calls, bytes)
+    }
+
+    /// Somebody left the line, one way or the other.
+    pub(super) fn leave_line(&self) {
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// One more call is in flight.
+    pub(super) fn begin(&self) {
+        self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call has ended.
+    pub(super) fn end(&self, calls: Option<OwnedSemaphorePermit>) {
+        // Before the permit is back, so that those it lets in never make the count exceed the limit.
+        self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if let Some(calls) = calls {
+            if self.pay() {
+                calls.forget();
+            }
+        }
     }
 
     /// Whether calls are to be measured.
@@ -194,74 +210,5 @@ impl fmt::Debug for ConcurrencyLimit {
             .field("in_flight", &self.in_flight())
             .field("waiting", &self.waiting())
             .finish()
-    }
-}
-
-/// A call in flight.
-pub(super) struct Permit {
-    limit: ConcurrencyLimit,
-    calls: Option<OwnedSemaphorePermit>,
-    _bytes: Option<OwnedSemaphorePermit>,
-}
-
-impl Permit {
-    fn new(
-        limit: ConcurrencyLimit,
-        calls: Option<OwnedSemaphorePermit>,
-        bytes: Option<OwnedSemaphorePermit>,
-    ) -> Self {
-        limit.shared.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self { limit, calls, _bytes: bytes }
-    }
-
-    pub(super) fn limit(&self) -> &ConcurrencyLimit {
-        &self.limit
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        // Before the permit is back, so that those it lets in never make the count exceed the limit.
-        self.limit.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if let Some(calls) = self.calls.take() {
-            if self.limit.pay() {
-                calls.forget();
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Permit")
-    }
-}
-
-/// A place in line. Dropped, it is given up.
-pub(super) struct Place {
-    limit: ConcurrencyLimit,
-    since: Instant,
-    enter: Pin<Box<dyn Future<Output = Permit> + Send>>,
-}
-
-impl Place {
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permit> {
-        self.enter.as_mut().poll(cx)
-    }
-
-    pub(super) fn since(&self) -> Instant {
-        self.since
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.limit.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place").field("since", &self.since).finish_non_exhaustive()
     }
 }

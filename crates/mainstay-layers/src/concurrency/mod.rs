@@ -17,6 +17,7 @@
 //! allocation, one that waits costs one. No task.
 //!
 //! ```
+//! use bytes::Bytes;
 //! use http::{Request, Response};
 //! use http_body_util::{BodyExt, Full};
 //! use mainstay_layers::{BoxError, concurrency::{ConcurrencyLayer, ConcurrencyLimit}};
@@ -27,7 +28,7 @@
 //! let limit = ConcurrencyLimit::new(8);
 //! let service = ServiceBuilder::new()
 //!     .layer(ConcurrencyLayer::new(limit.clone()))
-//!     .service_fn(|_: Request<String>| async { Ok::<_, BoxError>(Response::new(Full::from("hello"))) });
+//!     .service_fn(|_: Request<String>| async { Ok::<_, BoxError>(Response::new(Full::<Bytes>::from("hello"))) });
 //!
 //! let reply = service.oneshot(Request::new(String::new())).await?;
 //! assert_eq!(limit.in_flight(), 1, "the head is here, the body is not read yet");
@@ -44,6 +45,7 @@ mod error;
 mod future;
 mod layer;
 mod limit;
+mod permit;
 mod service;
 
 #[cfg(all(test, not(loom)))]

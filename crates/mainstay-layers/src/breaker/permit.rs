@@ -1,0 +1,60 @@
+//! What a call that was let through carries.
+
+use super::{
+    CircuitBreaker,
+    machine::{Ballot, Ticket},
+};
+use crate::classify::Vote;
+use std::{fmt, mem, time::Duration};
+
+/// A call that was let through. It votes at most once; dropped, it is no vote and its probe slot is free again.
+#[must_use = "a permit that is dropped at once says nothing about the call"]
+pub struct Permit {
+    breaker: CircuitBreaker,
+    ticket: Option<Ticket>,
+}
+
+impl Permit {
+    #[inline]
+    pub(super) fn new(breaker: CircuitBreaker, ticket: Ticket) -> Self {
+        Self { breaker, ticket: Some(ticket) }
+    }
+
+    /// The call succeeded.
+    pub fn success(self) {
+        self.cast(Vote::Success, None, false);
+    }
+
+    /// The call failed, and the server may have asked for a wait: a floor under `open_for`.
+    pub fn failure(self, wait: Option<Duration>) {
+        self.cast(Vote::Failure, wait, false);
+    }
+
+    /// Whether the call was a probe of a half-open circuit.
+    pub fn is_probe(&self) -> bool {
+        self.ticket.is_some_and(Ticket::is_probe)
+    }
+
+    #[inline]
+    pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
+        let Some(ticket) = mem::take(&mut self.ticket) else { return };
+        if vote != Vote::Success || !self.breaker.machine().is_settled(ticket) {
+            self.breaker.count(ticket, Ballot { vote, slow, wait });
+        }
+    }
+}
+
+impl Drop for Permit {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.breaker.machine().release(ticket);
+        }
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("breaker", &self.breaker).field("ticket", &self.ticket).finish()
+    }
+}
