@@ -2,11 +2,12 @@
 
 use super::{
     body::ResponseBody,
-    budget::RetryBudget,
     config::RetryConfig,
+    earlier::{Earlier, Paid},
     error::{ReplyGone, RetryError},
     event::{GiveUp, RetryEvent, RetryOutcome},
     extension::{Attempt, NextTarget},
+    kept::Kept,
     policy::{Again, Drain, Facts, Policy, decide},
     replay::ReplayBody,
 };
@@ -14,7 +15,7 @@ use crate::{
     BoxError,
     classify::{Class, Classify, Failed, Head, Verdict},
 };
-use http::{Request, Response, request, response};
+use http::{Request, Response, request};
 use http_body::{Body, Frame};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -25,8 +26,8 @@ pub(super) type Handed<RB> = Result<Response<ResponseBody<RB>>, BoxError>;
 pub(super) struct Call<C, B, RB: Body> {
     policy: Arc<Policy<C>>,
     config: RetryConfig,
-    /// What each try is a clone of. `None`: there will be no further try.
-    kept: Option<Request<ReplayBody<B>>>,
+    /// What a further try is made from. `None`: there will be no further try.
+    kept: Option<Kept<B>>,
     keyed: bool,
     next_target: bool,
     /// No try begins at or after this: the earlier of the deadline and `within`.
@@ -40,44 +41,6 @@ pub(super) struct Call<C, B, RB: Body> {
     /// For the try that is to come.
     paid: Option<Paid>,
     earlier: Option<Earlier<RB>>,
-}
-
-/// The outcome of the try before the one that is to come: handed up if that one turns out not to be possible.
-enum Earlier<RB: Body> {
-    /// Its frames are all here, or are being read.
-    Reply {
-        parts: Box<response::Parts>,
-        frames: Vec<Frame<RB::Data>>,
-        verdict: Verdict,
-    },
-    /// It was let go before it was read whole.
-    Gone {
-        verdict: Verdict,
-    },
-    Error {
-        error: BoxError,
-        verdict: Verdict,
-    },
-}
-
-/// Tokens for a try; back they go if it is never made, because its caller left.
-struct Paid {
-    budget: Option<Arc<dyn RetryBudget>>,
-    cost: f64,
-}
-
-impl Paid {
-    fn spend(mut self) {
-        self.budget = None;
-    }
-}
-
-impl Drop for Paid {
-    fn drop(&mut self) {
-        if let Some(budget) = &self.budget {
-            budget.refund(self.cost);
-        }
-    }
 }
 
 /// What follows on an outcome.
@@ -114,11 +77,12 @@ where
         let limit = limit(&head, config.within.and_then(|within| now.checked_add(within)));
         let off = config.is_off();
         let body = if off { ReplayBody::once(body) } else { ReplayBody::new(body, policy.replay_cap) };
+        let kept = (!off).then(|| Kept::new(&head, body.clone()));
         let first = Request::from_parts(head, body);
         let call = Self {
             policy: policy.clone(),
             config,
-            kept: (!off).then(|| first.clone()),
+            kept,
             keyed,
             next_target,
             limit,
@@ -147,9 +111,10 @@ where
         }
         if verdict.class == Class::Rejected && !verdict.is_retryable() {
             self.uncount();
-            return Next::HandUp(match self.earlier {
-                Some(Earlier::Reply { .. } | Earlier::Error { .. }) => self.hand_back(GiveUp::Rejected, None),
-                _ => self.hand_up(outcome, &verdict, Some(GiveUp::Rejected)),
+            return Next::HandUp(if self.earlier.as_ref().is_some_and(Earlier::is_whole) {
+                self.hand_back(GiveUp::Rejected, None)
+            } else {
+                self.hand_up(outcome, &verdict, Some(GiveUp::Rejected))
             });
         }
         let now = Instant::now();
@@ -184,7 +149,7 @@ where
             if !budget.try_withdraw(self.cost) {
                 return Err(GiveUp::Budget);
             }
-            self.paid = Some(Paid { budget: Some(budget.clone()), cost: self.cost });
+            self.paid = Some(Paid::new(budget.clone(), self.cost));
         }
         Ok(again)
     }
@@ -205,7 +170,7 @@ where
             Ok(response) => {
                 let (parts, body) = response.into_parts();
                 let ended = body.is_end_stream();
-                self.earlier = Some(Earlier::Reply { parts: Box::new(parts), frames: Vec::new(), verdict });
+                self.earlier = Some(Earlier::reply(parts, verdict));
                 if ended { Next::Sleep } else { Next::Drain(body) }
             }
             Err(error) => {
@@ -241,10 +206,7 @@ where
 
     /// The failed reply is not read whole: what there is of it must not pass for all.
     pub(super) fn let_go(&mut self) {
-        if let Some(Earlier::Reply { parts, verdict, .. }) = self.earlier.take() {
-            let status = verdict.status.unwrap_or(parts.status);
-            self.earlier = Some(Earlier::Gone { verdict: verdict.with_status(Some(status)) });
-        }
+        self.earlier = self.earlier.take().map(Earlier::let_go);
     }
 
     /// When the next try is to begin.
@@ -261,7 +223,7 @@ where
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.body().is_replayable()) else {
             return Err(GiveUp::BodyLost);
         };
-        let mut request = kept.clone();
+        let mut request = kept.request();
         if self.current.free {
             self.replayed = true;
         } else {
