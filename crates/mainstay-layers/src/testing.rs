@@ -7,8 +7,13 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use std::{
-    future::poll_fn,
+    future::{Future, poll_fn},
+    marker::PhantomData,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
 };
 use tokio::sync::mpsc;
@@ -97,5 +102,57 @@ pub(crate) async fn failure<B: Body<Error = BoxError> + Unpin>(body: &mut B) -> 
     match next(body).await.expect("an error, not the end") {
         Ok(_) => panic!("an error, not a frame"),
         Err(error) => error,
+    }
+}
+
+/// How many calls of an [`endless`] service are running.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls(Arc<AtomicUsize>);
+
+impl Calls {
+    pub(crate) fn running(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+struct Running(Calls);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A service that never answers.
+#[derive(Debug)]
+pub(crate) struct Endless<R>(Calls, PhantomData<fn(R)>);
+
+pub(crate) fn endless<R>() -> (Calls, Endless<R>) {
+    let calls = Calls::default();
+    (calls.clone(), Endless(calls, PhantomData))
+}
+
+impl<R> Clone for Endless<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<R> tower_service::Service<R> for Endless<R> {
+    type Response = http::Response<FedBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: R) -> Self::Future {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+        let running = Running(self.0.clone());
+        Box::pin(async move {
+            let _running = running;
+            std::future::pending().await
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! One `Sleep` that is made when it is first needed and moved on only when it has fired.
 
+#![allow(dead_code, reason = "no layer uses all of it")]
+
 use std::{
     future::Future,
     pin::Pin,
@@ -39,13 +41,11 @@ impl Timer {
     }
 
     /// Whether it is set, or has fired and was not set again.
-    #[allow(dead_code, reason = "not every feature asks")]
     pub(crate) fn is_armed(&self) -> bool {
         self.sleep.is_some()
     }
 
     /// Lets the timer go.
-    #[allow(dead_code, reason = "not every feature gives it up")]
     pub(crate) fn disarm(&mut self) {
         self.sleep = None;
     }
@@ -60,7 +60,6 @@ impl Timer {
 }
 
 /// `at + by`; `None` where that is beyond what an instant can hold, which is as good as never.
-#[allow(dead_code, reason = "not every feature counts from a start")]
 pub(crate) fn later(at: Instant, by: Duration) -> Option<Instant> {
     at.checked_add(by)
 }

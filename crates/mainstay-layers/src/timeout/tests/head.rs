@@ -140,28 +140,19 @@ async fn an_error_of_the_inner_service_passes_as_it_is() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_or_timed_out_lets_the_inner_call_go_at_once() {
-    struct Guard(std::sync::Arc<()>);
     for timed_out in [false, true] {
-        let alive = std::sync::Arc::new(());
-        let guard = Guard(alive.clone());
-        let service = tower::service_fn(move |_: Sent| {
-            let guard = Guard(guard.0.clone());
-            async move {
-                let _guard = guard;
-                std::future::pending::<Result<Response<FedBody>, BoxError>>().await
-            }
-        });
+        let (calls, service) = crate::testing::endless::<Sent>();
         let mut under = TimeoutLayer::new(TimeoutConfig::new().with_attempt(secs(1))).layer(service);
         let mut future = task::spawn(under.call(request()));
         assert_pending!(future.poll());
-        assert_eq!(std::sync::Arc::strong_count(&alive), 3);
+        assert_eq!(calls.running(), 1);
         if timed_out {
             tokio::time::advance(secs(2)).await;
             assert_ready!(future.poll()).unwrap_err();
-            assert_eq!(std::sync::Arc::strong_count(&alive), 2, "before the future is dropped");
+            assert_eq!(calls.running(), 0, "before the future is dropped");
         }
         drop(future);
-        assert_eq!(std::sync::Arc::strong_count(&alive), 2);
+        assert_eq!(calls.running(), 0);
     }
 }
 
