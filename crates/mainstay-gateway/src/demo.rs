@@ -11,7 +11,10 @@ use std::{fmt::Write, net::SocketAddr};
 ///
 /// # Errors
 /// As [`Config::parse`]: only where a key in the environment cannot be used.
-pub fn config(providers: &DemoProviders, env: &dyn Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
+pub fn config(
+    providers: &DemoProviders,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigError> {
     Config::parse(&text(providers, env), "the offline demo", env)
 }
 
@@ -25,7 +28,8 @@ fn text(demo: &DemoProviders, env: &dyn Fn(&str) -> Option<String>) -> String {
         let _ = write!(text, "\n[providers.{name}]\nkind = \"{kind}\"\nbase_url = \"{url}\"\n{more}");
     };
     // Both SDKs find each of them: one target for each dialect.
-    for (name, of) in [("well", &demo.well), ("flaky", &demo.flaky), ("limited", &demo.limited), ("stall", &demo.stall)]
+    for (name, of) in
+        [("well", &demo.well), ("flaky", &demo.flaky), ("limited", &demo.limited), ("stall", &demo.stall)]
     {
         provider(name, "openai", of.base_url(), "");
         provider(&format!("{name}-messages"), "anthropic", of.host_url(), "");
@@ -38,7 +42,12 @@ fn text(demo: &DemoProviders, env: &dyn Fn(&str) -> Option<String>) -> String {
         provider("openai", "openai", "https://api.openai.com/v1", "api_key_env = \"OPENAI_API_KEY\"\n");
     }
     if anthropic {
-        provider("anthropic", "anthropic", "https://api.anthropic.com", "api_key_env = \"ANTHROPIC_API_KEY\"\n");
+        provider(
+            "anthropic",
+            "anthropic",
+            "https://api.anthropic.com",
+            "api_key_env = \"ANTHROPIC_API_KEY\"\n",
+        );
     }
     let mut route = |models: &str, targets: &str| {
         let _ = write!(text, "\n[[routes]]\nmodels = [{models}]\ntargets = [{targets}]\n");
@@ -71,8 +80,13 @@ pub fn welcome(address: SocketAddr, config: &Config) -> String {
          Three calls that survive what would have failed:\n\n"
     );
     text += &call("a provider that answers 503 twice: tried again until it is well", "demo-flaky", "");
-    text += &call("a provider that is rate limited for a second: waited for, not hammered", "demo-limited", "");
-    text += &call("a provider that is down: the next one streams the answer", "demo-fallback", ", \"stream\": true");
+    text +=
+        &call("a provider that is rate limited for a second: waited for, not hammered", "demo-limited", "");
+    text += &call(
+        "a provider that is down: the next one streams the answer",
+        "demo-fallback",
+        ", \"stream\": true",
+    );
     text += &format!(
         "Any SDK: base_url {url}/v1 (OpenAI) or {url} (Anthropic), any key, model \"demo\".\n\
          Also there: demo-stall (falls silent in mid-stream), {url}/metrics, {url}/v1/models.\n"

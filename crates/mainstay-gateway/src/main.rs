@@ -39,7 +39,10 @@ fn main() -> ExitCode {
 fn explain(cli: &Cli, args: &cli::ExplainArgs) -> u8 {
     let config = match cli.source() {
         Source::Demo => {
-            let _ = writeln!(io::stderr(), "nothing to explain: there is no ./mainstay.toml and no --config FILE");
+            let _ = writeln!(
+                io::stderr(),
+                "nothing to explain: there is no ./mainstay.toml and no --config FILE"
+            );
             return BAD_CONFIG;
         }
         source => source.load(),

@@ -110,9 +110,17 @@ impl Metrics {
         let in_flight = Gauge::default();
 
         registry.register("requests", "Requests by route and status", requests.clone());
-        registry.register("attempts", "Tries by target and outcome; a stream's counts at its end", attempts.clone());
+        registry.register(
+            "attempts",
+            "Tries by target and outcome; a stream's counts at its end",
+            attempts.clone(),
+        );
         registry.register("retries", "Tries that were not the first at their target", retries.clone());
-        registry.register("fallbacks", "Calls that went on to another target, by the one they left", fallbacks.clone());
+        registry.register(
+            "fallbacks",
+            "Calls that went on to another target, by the one they left",
+            fallbacks.clone(),
+        );
         registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
         registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
         registry.register("requests_in_flight", "Requests that have begun and not ended", in_flight.clone());
@@ -193,7 +201,8 @@ impl Metrics {
     /// The text that a scraper reads, with the circuits as they are now.
     pub fn render(&self, targets: &[Target]) -> String {
         for target in targets {
-            let (Some(handles), Some(breaker)) = (self.0.targets.get(&**target.name()), target.breaker()) else {
+            let (Some(handles), Some(breaker)) = (self.0.targets.get(&**target.name()), target.breaker())
+            else {
                 continue;
             };
             handles.circuit.set(match breaker.state() {
@@ -219,7 +228,9 @@ impl fmt::Debug for Metrics {
 impl Observe for Metrics {
     fn attempt(&self, target: &TargetName, class: Class, _: Duration) {
         let handles = self.0.targets.get(target);
-        if let Some((_, counter)) = handles.and_then(|of| of.attempts.iter().find(|(other, _)| *other == class)) {
+        if let Some((_, counter)) =
+            handles.and_then(|of| of.attempts.iter().find(|(other, _)| *other == class))
+        {
             counter.inc();
         }
     }

@@ -136,7 +136,8 @@ impl<'a> ProviderParts<'a> {
         }
         let limits = &settings.limits;
         // Without a limit the layer counts, and lets everyone through.
-        let places = concurrency::Config::new(limits.concurrency.unwrap_or(usize::MAX)).with_queue_wait(limits.queue_wait);
+        let places = concurrency::Config::new(limits.concurrency.unwrap_or(usize::MAX))
+            .with_queue_wait(limits.queue_wait);
         let budget = &settings.retry.budget;
         Ok(Self {
             settings,

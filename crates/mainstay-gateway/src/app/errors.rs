@@ -34,12 +34,19 @@ impl Refusal {
     }
 
     pub(super) fn model_not_found(error: &ModelNotFound) -> Self {
-        Self { param: Some("model"), ..Self::new(StatusCode::NOT_FOUND, "model_not_found", error.to_string()) }
+        Self {
+            param: Some("model"),
+            ..Self::new(StatusCode::NOT_FOUND, "model_not_found", error.to_string())
+        }
     }
 
     pub(super) fn no_such_path(path: &str) -> Self {
         let path: String = path.chars().take(200).collect();
-        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is nothing at {path:?}; the API is under /v1/"))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            format!("there is nothing at {path:?}; the API is under /v1/"),
+        )
     }
 
     pub(super) fn method_not_allowed(method: &Method, path: &str, allow: &str) -> Self {
@@ -52,7 +59,8 @@ impl Refusal {
     }
 
     pub(super) fn unsupported_encoding(encoding: &str) -> Self {
-        let message = format!("the content-encoding {encoding:?} is not known; there is gzip, br, zstd, deflate");
+        let message =
+            format!("the content-encoding {encoding:?} is not known; there is gzip, br, zstd, deflate");
         Self { close: true, ..Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message) }
     }
 
@@ -117,11 +125,7 @@ impl Refusal {
 }
 
 /// The reply to a call that no target answered.
-pub(super) fn failed(
-    failed: &CallFailed,
-    family: ErrorFamily,
-    redactor: &Redactor,
-) -> Response<ReplyBody> {
+pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redactor) -> Response<ReplyBody> {
     let attempts: Vec<dialect::Attempt> = failed
         .attempts
         .iter()
@@ -131,9 +135,10 @@ pub(super) fn failed(
         })
         .collect();
     let status = outward(failed.status, failed.code, family);
-    let theirs = failed.reply.as_ref().and_then(|reply| {
-        with_attempts(family, &redactor.bytes(&reply.body), &attempts)
-    });
+    let theirs = failed
+        .reply
+        .as_ref()
+        .and_then(|reply| with_attempts(family, &redactor.bytes(&reply.body), &attempts));
     let body = theirs.unwrap_or_else(|| {
         let message = redactor.text(&failed.message());
         let code = match (&failed.reply, failed.code) {
@@ -178,7 +183,9 @@ pub(super) fn failed(
 /// Whether an SDK would try this again by itself.
 fn may_be_retried(failed: &CallFailed) -> bool {
     let status = failed.status.as_u16();
-    failed.tries > 0 && (matches!(status, 408 | 409 | 429) || status >= 500) && failed.verdict.class != Class::Cancelled
+    failed.tries > 0
+        && (matches!(status, 408 | 409 | 429) || status >= 500)
+        && failed.verdict.class != Class::Cancelled
 }
 
 /// The status as the family knows it: an overloaded server is 529 to callers of Messages.

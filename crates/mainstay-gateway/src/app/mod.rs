@@ -12,7 +12,11 @@ mod upload;
 pub use self::models::ModelList;
 pub use self::stream::ReplyBody;
 
-use crate::{config::Config, metrics::Metrics, stack::{self, StackError}};
+use crate::{
+    config::Config,
+    metrics::Metrics,
+    stack::{self, StackError},
+};
 use bytes::Bytes;
 use errors::Refusal;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -131,7 +135,9 @@ impl App {
             (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1/models/") => {
                 self.model(path, request.headers())
             }
-            (&Method::POST, path) if path.starts_with("/v1/") => calls::answer(self.0.clone(), request, id).await,
+            (&Method::POST, path) if path.starts_with("/v1/") => {
+                calls::answer(self.0.clone(), request, id).await
+            }
             (_, path) => self.no_such_path(request.method(), path),
         }
     }

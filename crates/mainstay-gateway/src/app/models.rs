@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn a_name_in_a_path_is_decoded_and_what_is_no_encoding_stays() {
-        for (path, name) in [("a%2Fb", "a/b"), ("a/b", "a/b"), ("100%", "100%"), ("%zz", "%zz"), ("%C3%A9", "é")] {
+        for (path, name) in
+            [("a%2Fb", "a/b"), ("a/b", "a/b"), ("100%", "100%"), ("%zz", "%zz"), ("%C3%A9", "é")]
+        {
             assert_eq!(decode(path), name);
         }
     }

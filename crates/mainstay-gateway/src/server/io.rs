@@ -43,11 +43,7 @@ impl<I> LingeringIo<I> {
 }
 
 impl<I: AsyncRead> AsyncRead for LingeringIo<I> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.project().inner.poll_read(cx, buf)
     }
 }

@@ -99,12 +99,8 @@ impl Server {
         let aborted = CancellationToken::new();
         let tracker = TaskTracker::new();
         let spawn = |socket: TcpStream, permit| {
-            let connection = Connection {
-                app: app.clone(),
-                config,
-                draining: draining.clone(),
-                aborted: aborted.clone(),
-            };
+            let connection =
+                Connection { app: app.clone(), config, draining: draining.clone(), aborted: aborted.clone() };
             tracker.spawn(async move {
                 connection.serve(socket).await;
                 drop(permit);
@@ -138,7 +134,10 @@ impl Server {
             }
         };
         if !drained {
-            tracing::warn!(left = tracker.len(), "the drain is over; calls that still run are told so and ended");
+            tracing::warn!(
+                left = tracker.len(),
+                "the drain is over; calls that still run are told so and ended"
+            );
             app.cut();
             if tokio::time::timeout(LAST_WORDS, tracker.wait()).await.is_err() {
                 aborted.cancel();

@@ -121,7 +121,10 @@ mod tests {
         assert_eq!(openai("https://h/v1", "/v1/chat/completions"), "https://h/v1/chat/completions");
         assert_eq!(openai("https://h/api/v3/", "/v1/embeddings?a=b"), "https://h/api/v3/embeddings?a=b");
         assert_eq!(openai("http://h:81", "/v1/x"), "http://h:81/x");
-        assert_eq!(at(Kind::Anthropic, "https://h", "/v1/messages?beta=true"), "https://h/v1/messages?beta=true");
+        assert_eq!(
+            at(Kind::Anthropic, "https://h", "/v1/messages?beta=true"),
+            "https://h/v1/messages?beta=true"
+        );
     }
 
     #[test]

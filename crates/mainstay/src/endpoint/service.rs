@@ -44,7 +44,9 @@ where
                 parts.uri = uri;
                 parts.version = http::Version::default();
                 parts.headers = headers::rebuild(&parts.headers, &self.layer);
-                ResponseFuture { state: State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) } }
+                ResponseFuture {
+                    state: State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) },
+                }
             }
             Err(error) => ResponseFuture { state: State::Refused { error: Some(error.into()) } },
         }

@@ -139,25 +139,15 @@ where
                             return Poll::Ready(Ok(response));
                         }
                         Plan::Hold => {
-                            let tee = Tee::new(
-                                body,
-                                this.reading.clone(),
-                                parts.status,
-                                parts.headers.clone(),
-                            );
-                            let held =
-                                Held { tee: Some(tee), blocks: VecDeque::new(), events: 0, bytes: 0 };
+                            let tee =
+                                Tee::new(body, this.reading.clone(), parts.status, parts.headers.clone());
+                            let held = Held { tee: Some(tee), blocks: VecDeque::new(), events: 0, bytes: 0 };
                             State::Holding { parts: Some(parts), held }
                         }
                         Plan::Collect => {
                             let limit = (!parts.status.is_success())
                                 .then(|| tokio::time::sleep(this.reading.layer.config.error_body));
-                            State::Collecting {
-                                parts: Some(parts),
-                                body,
-                                read: Collected::default(),
-                                limit,
-                            }
+                            State::Collecting { parts: Some(parts), body, read: Collected::default(), limit }
                         }
                     }
                 }

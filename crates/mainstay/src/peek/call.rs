@@ -1,7 +1,10 @@
 //! What the layers below need to know about a call, in the request's extensions.
 
 use super::Peeked;
-use crate::{body::RequestBody, dialect::{Dialect, ErrorFamily}};
+use crate::{
+    body::RequestBody,
+    dialect::{Dialect, ErrorFamily},
+};
 use bytes::Bytes;
 use http::Request;
 use mainstay_layers::timeout::Streaming;

@@ -99,8 +99,8 @@ pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
         Some("true") => true,
         Some(_) => return Err(PeekError::BadField { field: "stream", what: "must be true or false" }),
     };
-    let model_range =
-        offset(body, raw).ok_or(PeekError::BadField { field: "model", what: "cannot be found in the body" })?;
+    let model_range = offset(body, raw)
+        .ok_or(PeekError::BadField { field: "model", what: "cannot be found in the body" })?;
     Ok(Peeked { model: model.into_owned(), model_range, stream })
 }
 

@@ -99,7 +99,11 @@ impl Cooldown {
         }
         let span = match (verdict.class, verdict.wait) {
             (
-                Class::RateLimited | Class::QuotaExhausted | Class::Auth | Class::NotFound | Class::Overloaded,
+                Class::RateLimited
+                | Class::QuotaExhausted
+                | Class::Auth
+                | Class::NotFound
+                | Class::Overloaded,
                 Some(wait),
             ) => wait,
             (Class::QuotaExhausted | Class::Auth | Class::NotFound, None) if another_target => UNTIMED,
@@ -156,7 +160,8 @@ mod tests {
     async fn one_callers_key_or_model_is_no_other_callers_wait() {
         let cooldown = Cooldown::new();
         let theirs = Scope { own_key: false, own_model: false };
-        for verdict in [limited(9), Class::Auth.into(), Class::NotFound.into(), Class::QuotaExhausted.into()] {
+        for verdict in [limited(9), Class::Auth.into(), Class::NotFound.into(), Class::QuotaExhausted.into()]
+        {
             cooldown.begin(StatusCode::UNAUTHORIZED, &verdict, true, theirs);
         }
         assert!(cooldown.cooling().is_none());

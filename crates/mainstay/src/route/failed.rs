@@ -39,7 +39,8 @@ impl CallFailed {
     /// The error of a call that ended in `verdict`, with `source` where it was an error and no reply.
     pub fn new(log: &AttemptLog, verdict: Verdict, source: Option<BoxError>) -> Self {
         let reply = log.last_reply();
-        let own = own_words(&verdict, source.as_deref().map(|error| error as &(dyn std::error::Error + 'static)));
+        let own =
+            own_words(&verdict, source.as_deref().map(|error| error as &(dyn std::error::Error + 'static)));
         let (status, code) = match &reply {
             Some(reply) => (reply.status, None),
             None => (own.0, Some(own.1)),

@@ -88,7 +88,7 @@ impl Service<Request<RequestBody>> for Fallback {
 
     fn call(&mut self, request: Request<RequestBody>) -> FallbackFuture {
         let this = self.clone();
-        FallbackFuture(Box::pin(async move { this.run(request).await.map_err(BoxError::from) }))
+        FallbackFuture(Box::pin(async move { this.run(request).await.map_err(|failed| failed as BoxError) }))
     }
 }
 
@@ -169,7 +169,9 @@ impl Fallback {
         Err(Box::new(match (last, refusal) {
             (Some((verdict, source)), _) => CallFailed::new(&log, verdict, source),
             (None, Some(refusal)) => refusal.into_failed(&log),
-            (None, None) => CallFailed::new(&log, Class::Rejected.into(), Some("the route has no targets".into())),
+            (None, None) => {
+                CallFailed::new(&log, Class::Rejected.into(), Some("the route has no targets".into()))
+            }
         }))
     }
 

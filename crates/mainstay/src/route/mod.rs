@@ -34,7 +34,8 @@ mod router;
 mod target;
 
 pub use self::attempt::{
-    Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe, TargetName,
+    Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
+    TargetName,
 };
 pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};

@@ -115,8 +115,7 @@ mod tests {
         for name in ["gpt-*", "*", "gpt-4-*", "gpt-4"] {
             table.insert(Pattern::new(name), name);
         }
-        for (name, route) in
-            [("gpt-4", "gpt-4"), ("gpt-4-x", "gpt-4-*"), ("gpt-1", "gpt-*"), ("claude", "*")]
+        for (name, route) in [("gpt-4", "gpt-4"), ("gpt-4-x", "gpt-4-*"), ("gpt-1", "gpt-*"), ("claude", "*")]
         {
             assert_eq!(table.get(name), Some(&route));
         }

@@ -107,7 +107,8 @@ impl Router {
             return Ok(route.clone());
         }
         if let Some((provider, rest)) = model.split_once('/') {
-            if let (Some((name, target)), false) = (self.0.providers.get_key_value(provider), rest.is_empty()) {
+            if let (Some((name, target)), false) = (self.0.providers.get_key_value(provider), rest.is_empty())
+            {
                 let fallback = Fallback::new([target.for_model(rest)]).with_observer(self.0.observer.clone());
                 return Ok(Route { name: name.clone(), fallback });
             }

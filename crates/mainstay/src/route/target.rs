@@ -1,6 +1,9 @@
 //! A place where a call can go: a provider's stack, and what a fallback must know to pass it by.
 
-use super::{attempt::TargetName, cooldown::{Cooldown, Cooling, Scope}};
+use super::{
+    attempt::TargetName,
+    cooldown::{Cooldown, Cooling, Scope},
+};
 use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -55,7 +58,9 @@ impl Target {
         B::Error: Into<BoxError>,
     {
         let stack = stack
-            .map_response(|response: Response<B>| response.map(|body| body.map_err(Into::into).boxed_unsync()))
+            .map_response(|response: Response<B>| {
+                response.map(|body| body.map_err(Into::into).boxed_unsync())
+            })
             .map_err(Into::into);
         Self {
             name: name.into(),
