@@ -131,7 +131,8 @@ async fn an_upload_that_goes_over_the_cap_in_the_sleep_is_not_sent_again() {
     let service = exact().with_replay_cap(7).layer(probe.clone());
     let mut call = tokio_test::task::spawn(service.oneshot(Request::new(upload())));
     assert!(call.poll().is_pending(), "nothing was read of the body, so there will be a second try");
-    left.lock().take().unwrap().collect().await.unwrap();
+    let late = left.lock().take().unwrap();
+    late.collect().await.unwrap();
     tokio::time::sleep(secs(2)).await;
     let reply = tokio_test::assert_ready!(call.poll()).unwrap();
     assert_eq!((probe.calls(), outcome(&reply).reason), (1, Some(GiveUp::BodyLost)));
