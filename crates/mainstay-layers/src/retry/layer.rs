@@ -105,6 +105,7 @@ impl<C> RetryLayer<C> {
     }
 
     /// Judges outcomes by `classifier`. Default [`HttpClassifier`].
+    #[must_use]
     pub fn with_classifier<D: Classify>(self, classifier: D) -> RetryLayer<D> {
         let Policy { config, classifier: _, budget, cost, hook, random, key_header, replay_cap, drain } =
             self.policy;

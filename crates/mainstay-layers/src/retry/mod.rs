@@ -21,7 +21,7 @@
 //!   for each try.
 //!
 //! The service below gets `http::Request<ReplayBody<B>>`, and each retry first waits, within bounds, for it to be
-//! ready.
+//! ready. The request body has to be `Unpin`, as boxed ones and hyper's are.
 //!
 //! ```
 //! use bytes::Bytes;

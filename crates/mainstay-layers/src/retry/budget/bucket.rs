@@ -121,7 +121,7 @@ impl Bucket {
         // Relaxed: the tokens guard no other memory.
         self.empty_at
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |empty_at| {
-                let tokens = f(self.tokens(accrued, empty_at))?.min(self.cap);
+                let tokens = f(self.tokens(accrued, empty_at))?;
                 Some(accrued.wrapping_sub(tokens))
             })
             .is_ok()

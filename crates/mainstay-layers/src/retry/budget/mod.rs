@@ -13,6 +13,7 @@ pub use self::grpc::GrpcThrottle;
 use crate::classify::Verdict;
 use http::request::Parts;
 use http_body::SizeHint;
+use std::sync::Arc;
 
 /// The policy that grants or refuses retries over all calls: [`Budget`], [`GrpcThrottle`] or your own.
 pub trait RetryBudget: Send + Sync {
@@ -28,6 +29,24 @@ pub trait RetryBudget: Send + Sync {
     /// The outcome of a try, before anyone asks whether another may follow.
     fn record(&self, verdict: &Verdict) {
         let _ = verdict;
+    }
+}
+
+impl<T: RetryBudget + ?Sized> RetryBudget for Arc<T> {
+    fn deposit(&self, cost: f64) {
+        (**self).deposit(cost);
+    }
+
+    fn try_withdraw(&self, cost: f64) -> bool {
+        (**self).try_withdraw(cost)
+    }
+
+    fn refund(&self, cost: f64) {
+        (**self).refund(cost);
+    }
+
+    fn record(&self, verdict: &Verdict) {
+        (**self).record(verdict);
     }
 }
 

@@ -119,3 +119,22 @@ async fn nothing_more_is_recorded_once_the_outcome_is_handed_up() {
     assert!(!body.is_replayable());
     assert_eq!(body.collect().await.unwrap().to_bytes(), "long question");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_goes_over_the_cap_in_the_sleep_is_not_sent_again() {
+    let left = Arc::<Mutex<Option<ReplayBody<Script>>>>::default();
+    let keep = left.clone();
+    let probe = Probe::<ReplayBody<Script>, Script>::new(move |_, request| {
+        *keep.lock() = Some(request.into_body());
+        async { Ok(status(429)) }
+    });
+    let service = exact().with_replay_cap(7).layer(probe.clone());
+    let mut call = tokio_test::task::spawn(service.oneshot(Request::new(upload())));
+    assert!(call.poll().is_pending(), "nothing was read of the body, so there will be a second try");
+    let late = left.lock().take().unwrap();
+    late.collect().await.unwrap();
+    tokio::time::sleep(secs(2)).await;
+    let reply = tokio_test::assert_ready!(call.poll()).unwrap();
+    assert_eq!((probe.calls(), outcome(&reply).reason), (1, Some(GiveUp::BodyLost)));
+    assert_eq!(text(reply).await, "sorry");
+}

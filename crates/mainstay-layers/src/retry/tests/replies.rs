@@ -96,11 +96,13 @@ async fn where_our_own_circuit_refuses_the_next_try_the_reply_before_is_handed_u
     let outcome = outcome(&reply);
     assert_eq!((outcome.attempts, outcome.reason), (1, Some(GiveUp::Rejected)), "a refused try is none");
     assert_eq!(outcome.class, Class::ServerError);
-    let body = reply.into_body();
+    let mut body = reply.into_body();
     assert_eq!(http_body::Body::size_hint(&body).exact(), Some(5));
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "so");
+    assert_eq!(http_body::Body::size_hint(&body).exact(), Some(3));
     let body = body.collect().await.unwrap();
     assert_eq!(body.trailers(), Some(&trailers()));
-    assert_eq!(body.to_bytes(), "sorry");
+    assert_eq!(body.to_bytes(), "rry");
 }
 
 #[tokio::test(start_paused = true)]

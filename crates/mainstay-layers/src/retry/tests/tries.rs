@@ -107,6 +107,17 @@ async fn no_try_begins_that_within_has_no_time_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_is_polled_too_late_begins_no_try() {
+    let probe = statuses(&[500]);
+    let service = exact().with_within(secs(5)).layer(probe.clone());
+    let mut call = tokio_test::task::spawn(service.oneshot(request()));
+    assert!(call.poll().is_pending());
+    tokio::time::sleep(secs(5)).await;
+    let reply = tokio_test::assert_ready!(call.poll()).unwrap();
+    assert_eq!((probe.calls(), outcome(&reply).reason), (1, Some(GiveUp::NoTime)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_that_the_time_left_does_not_hold_is_not_slept() {
     let (probe, times) = timed(|_| after(429, "30"));
     let began = Instant::now();
