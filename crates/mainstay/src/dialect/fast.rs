@@ -6,7 +6,7 @@
 
 use super::Dialect;
 use memchr::{memchr2, memmem::Finder};
-use std::sync::LazyLock;
+use std::{fmt, ops::Range, sync::LazyLock};
 
 struct Marks {
     content: Finder<'static>,
@@ -36,39 +36,129 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| Marks {
     escape: Finder::new("\\u00"),
 });
 
-/// The bytes of text in an event that is content and nothing else; `None`: read it in full. `choices` are those that
-/// the stream has spoken of.
-pub(super) fn content(dialect: Dialect, name: &[u8], data: &[u8], choices: u128) -> Option<usize> {
+/// What it remembers of one stream.
+#[derive(Default)]
+pub(super) struct Fast {
+    like: Template,
+}
+
+// What providers said does not belong in logs.
+impl fmt::Debug for Fast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fast").finish_non_exhaustive()
+    }
+}
+
+impl Fast {
+    /// The bytes of text in an event that is content and nothing else; `None`: read it in full. `choices` are those
+    /// that the stream has spoken of.
+    pub(super) fn content(
+        &mut self,
+        dialect: Dialect,
+        name: &[u8],
+        data: &[u8],
+        choices: u128,
+    ) -> Option<usize> {
+        if let Some(text) = self.like.content(name, data) {
+            return Some(text);
+        }
+        let found = find(dialect, name, data, choices)?;
+        self.like.learn(name, data, &found);
+        Some(found.text)
+    }
+}
+
+/// The last event that was content and nothing else, without its text. Most events of a stream differ in their text
+/// alone; one that does is of the same kind, and two comparisons show it.
+#[derive(Default)]
+struct Template {
+    name: Vec<u8>,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    is_text: bool,
+    /// Events in a row that were not like it. A provider that varies its events is not learnt from for ever.
+    misses: u8,
+}
+
+impl Template {
+    const MAX: usize = 1024;
+    const MAX_MISSES: u8 = 8;
+
+    fn content(&mut self, name: &[u8], data: &[u8]) -> Option<usize> {
+        let text = data.strip_prefix(&self.head[..])?.strip_suffix(&self.tail[..])?;
+        // The text and the quote behind it: no quote in it may come before that one.
+        let quoted = data.get(self.head.len()..=self.head.len() + text.len())?;
+        if self.head.is_empty() || text.is_empty() || name != self.name || string_len(quoted)? != text.len() {
+            return None;
+        }
+        self.misses = 0;
+        Some(if self.is_text { text.len() } else { 0 })
+    }
+
+    fn learn(&mut self, name: &[u8], data: &[u8], found: &Found) {
+        let Some(string) = found.only.clone() else { return };
+        if self.misses >= Self::MAX_MISSES || data.len() - string.len() > Self::MAX || name.len() > Self::MAX
+        {
+            return;
+        }
+        self.misses += 1;
+        self.is_text = found.text > 0;
+        for (place, bytes) in [
+            (&mut self.name, name),
+            (&mut self.head, data.get(..string.start).unwrap_or_default()),
+            (&mut self.tail, data.get(string.end..).unwrap_or_default()),
+        ] {
+            place.clear();
+            place.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Content.
+#[derive(Debug, Default)]
+struct Found {
+    /// Bytes of text.
+    text: usize,
+    /// Where the string stands that is the content, if there is only one.
+    only: Option<Range<usize>>,
+}
+
+impl Found {
+    /// Content, but not text.
+    fn silent(self) -> Self {
+        Self { text: 0, ..self }
+    }
+}
+
+fn find(dialect: Dialect, name: &[u8], data: &[u8], choices: u128) -> Option<Found> {
     let marks = &*MARKS;
     if data.first() != Some(&b'{') || data.last() != Some(&b'}') {
         return None;
     }
-    let text = match dialect {
+    let found = match dialect {
         Dialect::ChatCompletions | Dialect::Completions if name.is_empty() => {
             let key = if dialect == Dialect::Completions { &marks.text } else { &marks.content };
-            let text = text_of(key, data)?;
+            let found = strings(key, data)?;
             let plain = only_null(&marks.finish, data)
                 && only_null(&marks.usage, data)
                 && only_known(&marks.index, data, choices)
                 && marks.call.find(data).is_none();
-            plain.then_some(text)?
+            plain.then_some(found)?
         }
-        Dialect::Messages if name == b"content_block_delta" => match text_of(&marks.text, data) {
-            Some(text) => text,
-            None => {
-                text_of(&marks.thinking, data).or_else(|| text_of(&marks.partial_json, data)).map(|_| 0)?
-            }
+        Dialect::Messages if name == b"content_block_delta" => match strings(&marks.text, data) {
+            Some(found) => found,
+            None => strings(&marks.thinking, data).or_else(|| strings(&marks.partial_json, data))?.silent(),
         },
         Dialect::Responses => match name {
-            b"response.output_text.delta" => text_of(&marks.delta, data)?,
+            b"response.output_text.delta" => strings(&marks.delta, data)?,
             b"response.function_call_arguments.delta"
             | b"response.reasoning_text.delta"
-            | b"response.reasoning_summary_text.delta" => text_of(&marks.delta, data).map(|_| 0)?,
+            | b"response.reasoning_summary_text.delta" => strings(&marks.delta, data)?.silent(),
             _ => return None,
         },
         _ => return None,
     };
-    (only_null(&marks.error, data) && !hides_letters(&marks.escape, data)).then_some(text)
+    (only_null(&marks.error, data) && !hides_letters(&marks.escape, data)).then_some(found)
 }
 
 /// What stands behind the colon of each key that ends with `key`.
@@ -79,16 +169,19 @@ fn values<'a>(key: &'a Finder<'static>, data: &'a [u8]) -> impl Iterator<Item = 
     })
 }
 
-/// The bytes of the strings behind `key`, if one is not empty; keys of which it is only the end (`reasoning_content`)
-/// count as content, but not as text.
-fn text_of(key: &Finder<'static>, data: &[u8]) -> Option<usize> {
-    let mut found = None;
+/// The strings behind `key`, if one is not empty; keys of which it is only the end (`reasoning_content`) are content,
+/// but not text.
+fn strings(key: &Finder<'static>, data: &[u8]) -> Option<Found> {
+    let mut found: Option<Found> = None;
     for (at, value) in values(key, data) {
         let Some([b'"', string @ ..]) = value else { continue };
         let len = string_len(string)?;
         if len > 0 {
             let whole = at.checked_sub(1).and_then(|before| data.get(before)) == Some(&b'"');
-            *found.get_or_insert(0) += if whole { len } else { 0 };
+            let start = data.len() - string.len();
+            let only = found.is_none().then_some(start..start + len);
+            let text = found.map_or(0, |found| found.text) + if whole { len } else { 0 };
+            found = Some(Found { text, only });
         }
     }
     found

@@ -3,7 +3,7 @@
 use super::{
     Dialect, Failure, Finish, Usage,
     chat::Chat,
-    fast,
+    fast::Fast,
     gemini::Gemini,
     json::{Shape, Visit, parse},
     messages::Messages,
@@ -56,6 +56,7 @@ impl Meaning {
 #[derive(Debug)]
 pub struct StreamReader {
     dialect: Dialect,
+    fast: Fast,
     content: bool,
     text: usize,
     tool: bool,
@@ -76,6 +77,7 @@ impl StreamReader {
     pub fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
+            fast: Fast::default(),
             content: false,
             text: 0,
             tool: false,
@@ -127,7 +129,7 @@ impl StreamReader {
     pub fn read_data(&mut self, name: &[u8], data: &Bytes) -> Meaning {
         self.events += 1;
         if self.content && self.failure.is_none() {
-            if let Some(text) = fast::content(self.dialect, name, data, self.choices) {
+            if let Some(text) = self.fast.content(self.dialect, name, data, self.choices) {
                 self.text += text;
                 return Meaning::Content;
             }

@@ -539,6 +539,36 @@ fn the_fast_way_and_the_full_one_agree() {
     assert_eq!((full.text_len(), full.saw_content()), (8 + 14, true));
 }
 
+#[test]
+fn an_event_like_the_last_is_known_by_its_text_alone_and_nothing_hides_in_that() {
+    let like = |text: &str| WORD.replace("word", text);
+    let after = |text: &str| {
+        let (meanings, reader) = chat(&[ROLE, WORD, WORD, WORD, &like(text)]);
+        (meanings[4], reader.text_len() - 12, reader.failure().map(|failure| failure.object.clone()))
+    };
+    assert_eq!(after("x"), (Content, 1, None));
+    assert_eq!(after(r#"say \"hi\" \\"#), (Content, 13, None));
+    assert_eq!(after(""), (Preamble, 0, None));
+    assert_eq!(after(r#"a","b":"c"#), (Content, 1, None));
+    assert_eq!(after(r#"a"},"error":{"m":1},"x":{"y":"b"#), (Error, 0, Some(r#"{"m":1}"#.into())));
+    assert_eq!(after(r#"a"},"finish_reason":"stop","x":{"y":"b"#).0, Meaning::Finish { content: true });
+    assert_eq!(after(r#"","y":"b"#), (Preamble, 0, None));
+    // The same data under another name.
+    let text = stream(&[ROLE, WORD, WORD, WORD]) + "event: error\n" + &stream(&[WORD]);
+    assert_eq!(run(Dialect::ChatCompletions, &text).0[4], Error);
+}
+
+#[test]
+fn events_that_differ_in_more_than_their_text_are_read_all_the_same() {
+    let varied =
+        |n: usize| WORD.replace("\"id\":\"c\"", &format!("\"id\":\"{n}\"")).replace("word", &"w".repeat(n));
+    let events: Vec<_> = (1..40).map(varied).collect();
+    let events: Vec<_> = [ROLE].into_iter().chain(events.iter().map(String::as_str)).collect();
+    let (meanings, reader) = chat(&events);
+    assert!(meanings[1..].iter().all(|meaning| *meaning == Content));
+    assert_eq!(reader.text_len(), (1..40).sum::<usize>());
+}
+
 /// Streams with something of everything, for the tests that cut them.
 fn samples() -> Vec<(Dialect, String)> {
     let error = r#"{"error":{"message":"m"}}"#;
@@ -728,6 +758,7 @@ proptest! {
         let slow = format!("\n{event}");
         let read = |event: String| {
             let mut reader = StreamReader::new(Dialect::ChatCompletions);
+            reader.read(&Event::new("", WORD));
             reader.read(&Event::new("", WORD));
             let meaning = reader.read(&Event::new("", event));
             (meaning, reader.text_len(), reader.is_complete(), reader.in_tool_call(), reader.usage())
