@@ -260,8 +260,11 @@ fn circuit(settings: &settings::Breaker, name: &TargetName) -> CircuitBreaker {
     if let (true, Some(rate)) = (settings.enabled, settings.failure_rate) {
         config = config.with_failure_rate(rate);
     }
+    if let (true, Some(rate)) = (settings.enabled, settings.slow_rate) {
+        config = config.with_slow_rate(rate, settings.slow_after);
+    }
     if settings.growth > 1.0 {
-        config = config.with_growth(settings.growth, settings.open_for * 32);
+        config = config.with_growth(settings.growth, settings.max_open_for);
     }
     config.build(name.to_string()).unwrap_or_else(|error| {
         // The configuration has refused what could get here.
