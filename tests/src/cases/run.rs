@@ -172,22 +172,29 @@ async fn requests(case: &Case, gateway: &Gateway, checks: &mut Checks) -> (Vec<R
             let (port, request, kept) = (gateway.port(), request.clone(), Arc::clone(&kept));
             running.spawn(async move { (number, copies(port, &request, &kept).await) });
         } else {
-            replies.insert(number, copies(gateway.port(), request, &kept).await);
+            let got = copies(gateway.port(), request, &kept).await;
+            at_client(case, number, &got, checks);
+            replies.insert(number, got);
         }
     }
     while let Some(done) = running.join_next().await {
         match done {
-            Ok((number, got)) => drop(replies.insert(number, got)),
+            Ok((number, got)) => {
+                at_client(case, number, &got, checks);
+                replies.insert(number, got);
+            }
             Err(error) => checks.fail(format!("a client failed: {error}")),
         }
     }
-    for (number, got) in &replies {
-        if let Some(request) = case.client.get(*number) {
-            let label = if case.client.len() > 1 { format!("request {number}: ") } else { String::new() };
-            got.iter().for_each(|reply| checks.reply(&label, &request.expect, reply));
-        }
-    }
     (replies.into_values().flatten().collect(), signalled)
+}
+
+/// A request's own checks, at once: when a later one never ends they may say why.
+fn at_client(case: &Case, number: usize, got: &[Reply], checks: &mut Checks) {
+    let label = if case.client.len() > 1 { format!("request {number}: ") } else { String::new() };
+    for (reply, request) in got.iter().zip(case.client.get(number).into_iter().cycle()) {
+        checks.reply(&label, &request.expect, reply);
+    }
 }
 
 /// The request as often as it says: so many at once, then the rest one by one.
