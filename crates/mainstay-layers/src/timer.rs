@@ -45,6 +45,11 @@ impl Timer {
         self.sleep.is_some()
     }
 
+    /// Whether it is set for a time before `at`.
+    pub(crate) fn fires_before(&self, at: Instant) -> bool {
+        self.sleep.as_ref().is_some_and(|sleep| sleep.deadline() < at)
+    }
+
     /// Lets the timer go.
     pub(crate) fn disarm(&mut self) {
         self.sleep = None;

@@ -57,6 +57,11 @@ impl TimeoutConfig {
         self.without_zeros() == Self::new()
     }
 
+    /// The shortest time that any clock is set to.
+    pub(super) fn shortest(&self) -> Option<Duration> {
+        [self.attempt, self.idle, self.first_event, self.progress].into_iter().flatten().min()
+    }
+
     /// The same with zeros, which may have been written into the fields, as `None`.
     pub(super) fn without_zeros(self) -> Self {
         let on = |clock: Option<Duration>| clock.filter(|limit| !limit.is_zero());

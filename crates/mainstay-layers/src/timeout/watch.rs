@@ -58,6 +58,9 @@ pub(super) struct Watch {
     waiting_since: Option<Instant>,
     spent: Duration,
     quiet: Duration,
+    /// A clock has begun that may run out before the timer fires. Nothing else can bring what is due forward: waiting
+    /// brings it nearer, and everything else puts it off.
+    begun: bool,
     pub(super) timer: Timer,
 }
 
@@ -87,6 +90,7 @@ impl Watch {
             waiting_since: None,
             spent: Duration::ZERO,
             quiet: Duration::ZERO,
+            begun: true,
             timer: Timer::default(),
         }
     }
@@ -112,6 +116,7 @@ impl Watch {
     pub(super) fn into_body(mut self, media: Media) -> Option<Self> {
         self.catch_up();
         self.end_wait();
+        self.begun = true;
         self.phase = Phase::Body;
         self.reply = match media {
             Media::Events => Reply::Events,
@@ -131,10 +136,12 @@ impl Watch {
 
     /// The inner body gave a frame, with data in it or not.
     pub(super) fn frame(&mut self, data: bool) {
-        self.end_wait();
-        if data && self.progress.is_none() {
-            self.content = true;
-            self.quiet = Duration::ZERO;
+        if data && self.progress.is_none() && self.reply == Reply::Events {
+            self.see_content();
+            // All that this wait could have been charged to is over or begins anew.
+            self.waiting_since = None;
+        } else {
+            self.end_wait();
         }
     }
 
@@ -144,9 +151,12 @@ impl Watch {
             self.waiting_since = Some(Instant::now());
             self.see_marks();
             self.catch_up();
-            self.arm();
-        } else if !self.timer.is_armed() {
-            self.arm();
+        }
+        if self.begun {
+            self.begun = false;
+            if let Some(due) = self.due() {
+                self.timer.arm_by(due.at);
+            }
         }
         loop {
             ready!(self.timer.poll(cx));
@@ -167,22 +177,13 @@ impl Watch {
                 Some((kind, after)) if !held => {
                     return Poll::Ready(TimeoutError::new(kind, self.phase, after).into());
                 }
-                // The upload waits for its source. Had it gone on this very moment, this is when the clock would be due.
-                Some((_, after)) => {
-                    let at = later(now, after);
-                    let at = at.into_iter().chain(self.deadline.map(Deadline::instant)).min();
-                    match at {
-                        Some(at) => self.timer.arm(at),
-                        None => self.timer.disarm(),
-                    }
+                // The upload waits for its source. Had it gone on this very moment, nothing would be due before this.
+                Some(_) => {
+                    let restarted = self.clocks.shortest().and_then(|shortest| later(now, shortest));
+                    let deadline = self.deadline.map(Deadline::instant);
+                    self.timer.arm(restarted.into_iter().chain(deadline).min().unwrap_or(due.at));
                 }
             }
-        }
-    }
-
-    fn arm(&mut self) {
-        if let Some(due) = self.due() {
-            self.timer.arm_by(due.at);
         }
     }
 
@@ -222,8 +223,9 @@ impl Watch {
         if self.adds_up() {
             let now = Instant::now();
             // Past what was due, the timer would have ended the wait had anyone looked: nobody did, so when the frame
-            // came is not known, and the benefit of the doubt is the server's.
-            let late = self.due().is_some_and(|due| due.at < now);
+            // came is not known, and the benefit of the doubt is the server's. (What is due is never before what the
+            // timer is set for, and that is cheaper to ask.)
+            let late = self.timer.fires_before(now) && self.due().is_some_and(|due| due.at < now);
             if let Some(since) = self.waiting_since.filter(|_| !late || self.phase == Phase::Head) {
                 let waited = now.saturating_duration_since(since);
                 self.spent = self.spent.saturating_add(waited);
@@ -254,9 +256,14 @@ impl Watch {
             return false;
         }
         self.marks = marks;
+        self.see_content();
+        true
+    }
+
+    fn see_content(&mut self) {
+        self.begun |= !self.content;
         self.content = true;
         self.quiet = Duration::ZERO;
-        true
     }
 
     /// Brings the clocks up to where the upload is; says whether it holds them because it waits for its source.

@@ -159,3 +159,38 @@ async fn a_slow_upload_costs_no_timer_setting_per_frame() {
     let body = tokio_test::assert_ready!(future.poll()).unwrap().into_body();
     assert!(body.arms() <= 3, "{}", body.arms());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_short_clock_is_not_missed_after_a_long_one_stood_still() {
+    let config = TimeoutConfig::new().with_idle(secs(5)).with_first_event(secs(30));
+    let (mut under, mut handle) = under(config);
+    let (feed, mut request) = upload();
+    request.extensions_mut().insert(Streaming(true));
+    request.extensions_mut().insert(Progress::new());
+    let (future, request, send) = call(&mut under, &mut handle, request).await;
+    let (pings, reply_body) = fed();
+    send.send_response(reply(EVENTS, reply_body));
+    let mut body = future.await.unwrap().into_body();
+    let start = Instant::now();
+    // The reply pings until first_event would be due; the upload goes on after that, and then all is silent.
+    let server = async {
+        for _ in 0..10 {
+            sleep(secs(3)).await;
+            pings.data(": ping\n\n");
+        }
+    };
+    let upload = async move {
+        sleep(secs(33)).await;
+        drop(feed);
+    };
+    let read = async {
+        loop {
+            if let Err(error) = next(&mut body).await.unwrap() {
+                break error;
+            }
+        }
+    };
+    let (error, (), (), ()) = tokio::join!(read, server, upload, sent(request));
+    assert_timeout(&error, TimeoutKind::Idle, Phase::Body, secs(5));
+    assert_elapsed(start, secs(38));
+}
