@@ -12,3 +12,8 @@ pub mod cases;
 pub mod client;
 pub mod gateway;
 pub mod sse;
+
+/// The Rust of the README, as doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
