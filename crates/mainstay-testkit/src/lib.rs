@@ -14,5 +14,11 @@ pub mod bodies;
 pub mod demo;
 pub mod memory;
 pub mod provider;
+pub mod replay;
 
 pub use provider::{Chunk, End, Recorded, ScriptedProvider, Step};
+
+/// The README's blocks are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -39,6 +39,8 @@ mod shared;
 mod step;
 mod wire;
 
+pub(crate) use wire::latin1;
+
 #[cfg(test)]
 mod tests;
 

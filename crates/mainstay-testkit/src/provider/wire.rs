@@ -186,7 +186,7 @@ pub(super) fn reply_head(step: &Step, defaults: &[(&str, String)]) -> Vec<u8> {
 }
 
 /// Each character as one byte; what is beyond Latin-1 becomes `?`.
-pub(super) fn latin1(text: &str) -> Vec<u8> {
+pub(crate) fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }
 
