@@ -31,8 +31,10 @@
 //! # }
 //! ```
 
+mod chunk;
 mod closed;
 mod date;
+mod headers;
 mod recorded;
 mod server;
 mod shared;
@@ -44,7 +46,9 @@ pub(crate) use wire::latin1;
 #[cfg(test)]
 mod tests;
 
+pub use chunk::{Chunk, End};
 pub use closed::ClosedPort;
+pub use headers::HeaderValues;
 pub use recorded::Recorded;
 pub use server::ScriptedProvider;
-pub use step::{Chunk, End, HeaderValues, Step};
+pub use step::Step;

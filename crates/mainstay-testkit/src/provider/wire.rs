@@ -1,6 +1,6 @@
 //! HTTP/1.1 on a raw socket, as little of it as a provider needs.
 
-use super::step::{HeaderValues, Step};
+use super::{HeaderValues, Step};
 use bytes::{Bytes, BytesMut};
 use std::{collections::BTreeMap, io, time::Duration};
 use tokio::{
