@@ -7,7 +7,7 @@
 //!
 //! Without it both tests print that they were skipped, and pass.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use mainstay_testkit::{Recorded, ScriptedProvider, Step, bodies, provider::ClosedPort};
 use mainstay_tests::gateway::{Gateway, free_port};

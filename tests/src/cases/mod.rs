@@ -4,9 +4,11 @@
 
 mod case;
 mod check;
+mod config;
 mod expect;
 mod find;
 mod matches;
+mod providers;
 mod run;
 
 #[cfg(test)]

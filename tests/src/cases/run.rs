@@ -1,18 +1,13 @@
 //! One case, from its providers to its checks.
 
-use super::{Case, Checks, Start, matches::regex};
+use super::{Case, Checks, Start, config::config, matches::regex, providers::at_providers};
 use crate::{
     client::{Kept, Reply, Request, play},
     gateway::{Gateway, free_port},
 };
 use mainstay_testkit::{ScriptedProvider, provider::ClosedPort};
-use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
-    sync::Arc,
-    time::Duration,
-};
+use serde_json::json;
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -21,7 +16,7 @@ use tokio::{
 /// One case, all of its requests: twice what the longest needs.
 const CASE: Duration = Duration::from_secs(40);
 
-type Providers = BTreeMap<String, ScriptedProvider>;
+pub(super) type Providers = BTreeMap<String, ScriptedProvider>;
 
 /// Plays the case with a gateway of its own; what failed, one line a check. Empty: it passed.
 pub async fn run(case: &Case) -> Vec<String> {
@@ -84,38 +79,6 @@ async fn all(case: &Case, checks: &mut Checks) -> io::Result<()> {
         checks.fail(format!("end of its log: {}", tail.trim().replace('\n', " | ")));
     }
     Ok(())
-}
-
-/// The file's text: `${name}` is a provider's port.
-pub(super) fn config(case: &Case, port: u16, ports: &BTreeMap<&str, u16>) -> io::Result<String> {
-    if let Some(text) = &case.config_text {
-        return Ok(fill(text, ports));
-    }
-    let mut config = match &case.config {
-        Value::Null => json!({}),
-        given => given.clone(),
-    };
-    fill_all(&mut config, ports);
-    let server = config.as_object_mut().map(|all| all.entry("server").or_insert_with(|| json!({})));
-    let server =
-        server.and_then(Value::as_object_mut).ok_or_else(|| io::Error::other("config is no object"))?;
-    server.insert("listen".into(), format!("127.0.0.1:{port}").into());
-    toml::to_string(&config).map_err(io::Error::other)
-}
-
-fn fill(text: &str, ports: &BTreeMap<&str, u16>) -> String {
-    ports
-        .iter()
-        .fold(text.to_owned(), |text, (name, port)| text.replace(&format!("${{{name}}}"), &port.to_string()))
-}
-
-fn fill_all(value: &mut Value, ports: &BTreeMap<&str, u16>) {
-    match value {
-        Value::String(text) => *text = fill(text, ports),
-        Value::Array(items) => items.iter_mut().for_each(|item| fill_all(item, ports)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| fill_all(field, ports)),
-        _ => {}
-    }
 }
 
 async fn talk(case: &Case, gateway: &mut Gateway, providers: &Providers, checks: &mut Checks) {
@@ -211,58 +174,4 @@ async fn copies(port: u16, request: &Request, kept: &Arc<Kept>) -> Vec<Reply> {
         got.push(play(port, &request.numbered(number), kept).await);
     }
     got
-}
-
-fn at_providers(case: &Case, providers: &Providers, checks: &mut Checks) {
-    let want = &case.expect;
-    let mut count = |what: &str, want: &BTreeMap<String, Value>, of: fn(&ScriptedProvider) -> Value| {
-        for (name, want) in want {
-            match providers.get(name) {
-                Some(provider) => checks.that(&format!("{what} {name}"), want, of(provider)),
-                None => checks.fail(format!("the case has no provider {name}")),
-            }
-        }
-    };
-    count("calls to", &want.calls, |provider| provider.calls().into());
-    count("connections to", &want.connections, |provider| provider.connections().into());
-    count("calls at once to", &want.parallel, |provider| provider.most_parallel().into());
-    count("replies given up of", &want.closed_early, |provider| provider.closed_early().into());
-    count("gap at", &want.gap_ms, |provider| match provider.requests().as_slice() {
-        [.., last, end] => (end.at.duration_since(last.at).as_secs_f64() * 1000.0).into(),
-        _ => Value::Null,
-    });
-    let requests = |name: &str| providers.get(name).map(ScriptedProvider::requests).unwrap_or_default();
-    for (name, want) in &want.sent {
-        let Some(request) = requests(name).pop() else {
-            checks.fail(format!("nothing was sent to {name}"));
-            continue;
-        };
-        checks.if_given(&format!("path at {name}"), want.path.as_ref(), request.path.as_str());
-        for (header, want) in &want.headers {
-            checks.that(
-                &format!("header {header} at {name}"),
-                want,
-                request.header(&header.to_ascii_lowercase()),
-            );
-        }
-        let text = request.text();
-        checks.text(&format!("body at {name}"), &text, &want.body_contains, &want.body_lacks);
-        checks.if_given(&format!("body at {name}"), want.body_equals.as_ref(), &*text);
-        if let Some(want) = &want.json {
-            checks.json(&format!("body at {name}: "), &text, want);
-        }
-    }
-    for (name, header) in &want.same_header_on_retry {
-        let requests = requests(name);
-        let values: BTreeSet<_> = requests.iter().map(|request| request.header(header)).collect();
-        if values.len() != 1 || values.contains(&None) {
-            checks.fail(format!("{header} at {name} differs between requests, or is missing"));
-        }
-    }
-    for name in &want.same_body_on_retry {
-        let bodies: BTreeSet<_> = requests(name).into_iter().map(|request| request.body).collect();
-        if bodies.len() != 1 {
-            checks.fail(format!("{} different bodies were sent to {name}", bodies.len()));
-        }
-    }
 }

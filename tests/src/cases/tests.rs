@@ -1,6 +1,6 @@
 //! The player's parts, without a gateway.
 
-use super::{Case, Checks, find, load, matches, run::config};
+use super::{Case, Checks, config::config, find, load, matches};
 use crate::client::Reply;
 use mainstay_testkit::bodies;
 use serde_json::{Value, json};

@@ -31,18 +31,24 @@
 //! # }
 //! ```
 
+mod chunk;
 mod closed;
 mod date;
+mod headers;
 mod recorded;
 mod server;
 mod shared;
 mod step;
 mod wire;
 
+pub(crate) use wire::latin1;
+
 #[cfg(test)]
 mod tests;
 
+pub use chunk::{Chunk, End};
 pub use closed::ClosedPort;
+pub use headers::HeaderValues;
 pub use recorded::Recorded;
 pub use server::ScriptedProvider;
-pub use step::{Chunk, End, HeaderValues, Step};
+pub use step::Step;

@@ -1,9 +1,8 @@
 //! The server: accepts, reads requests, plays steps.
 
 use super::{
-    Recorded, Step, date,
+    End, Recorded, Step, date,
     shared::{Script, Shared, Track},
-    step::End,
     wire::{Wire, latin1, reply_head},
 };
 use std::{

@@ -1,5 +1,6 @@
 //! One step of a script.
 
+use super::{Chunk, End, HeaderValues};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
@@ -65,73 +66,6 @@ pub struct Step {
     pub(super) stall: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) raw: Option<String>,
-}
-
-/// One HTTP chunk of a step.
-///
-/// In JSON: `{"after_ms": wait first, "data": text | "latin1": one byte a character, "times": so many times over}`.
-/// Neither `data` nor `latin1`: only the wait.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Chunk {
-    #[serde(skip_serializing_if = "is_default")]
-    pub(super) after_ms: u64,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(super) data: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(super) latin1: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(super) times: Option<usize>,
-}
-
-/// How a reply ends after its chunks.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum End {
-    /// As HTTP demands; the connection can be used again.
-    #[default]
-    End,
-    /// The connection is closed without the last chunk: cut short.
-    Close,
-    /// A TCP reset.
-    Reset,
-    /// Silence until the client leaves.
-    Hang,
-}
-
-/// The values of one header name in a step.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum HeaderValues {
-    /// The header is not sent, not even where it would be by default.
-    None,
-    /// One value.
-    One(String),
-    /// One line for each.
-    Many(Vec<String>),
-}
-
-impl HeaderValues {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        let all: &[String] = match self {
-            Self::None => &[],
-            Self::One(one) => std::slice::from_ref(one),
-            Self::Many(many) => many,
-        };
-        all.iter().map(String::as_str)
-    }
-}
-
-impl From<&str> for HeaderValues {
-    fn from(value: &str) -> Self {
-        Self::One(value.to_owned())
-    }
-}
-
-impl From<String> for HeaderValues {
-    fn from(value: String) -> Self {
-        Self::One(value)
-    }
 }
 
 impl Default for Step {
@@ -274,62 +208,11 @@ impl Step {
     }
 }
 
-impl Chunk {
-    /// Text, sent as UTF-8.
-    pub fn new(data: impl Into<String>) -> Self {
-        Self { data: Some(data.into()), ..Self::default() }
-    }
-
-    /// Bytes, each character one (Latin-1).
-    pub fn latin1(data: impl Into<String>) -> Self {
-        Self { latin1: Some(data.into()), ..Self::default() }
-    }
-
-    /// Nothing but a wait.
-    pub fn wait(wait: Duration) -> Self {
-        Self { after_ms: millis(wait), ..Self::default() }
-    }
-
-    /// Waits so long first; whole milliseconds.
-    pub fn after(mut self, wait: Duration) -> Self {
-        self.after_ms = millis(wait);
-        self
-    }
-
-    /// Sends its data so many times over, in one HTTP chunk.
-    pub fn times(mut self, times: usize) -> Self {
-        self.times = Some(times);
-        self
-    }
-
-    /// Its bytes, `None` when it is only a wait.
-    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
-        let once = match (&self.data, &self.latin1) {
-            (Some(data), _) => data.as_bytes().to_vec(),
-            (None, Some(latin1)) => super::wire::latin1(latin1),
-            (None, None) => return None,
-        };
-        Some(once.repeat(self.times.unwrap_or(1)))
-    }
-}
-
-impl From<String> for Chunk {
-    fn from(data: String) -> Self {
-        Self::new(data)
-    }
-}
-
-impl From<&str> for Chunk {
-    fn from(data: &str) -> Self {
-        Self::new(data)
-    }
-}
-
-fn millis(wait: Duration) -> u64 {
+pub(super) fn millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -1,6 +1,6 @@
 //! HTTP/1.1 on a raw socket, as little of it as a provider needs.
 
-use super::step::{HeaderValues, Step};
+use super::{HeaderValues, Step};
 use bytes::{Bytes, BytesMut};
 use std::{collections::BTreeMap, io, time::Duration};
 use tokio::{
@@ -186,7 +186,7 @@ pub(super) fn reply_head(step: &Step, defaults: &[(&str, String)]) -> Vec<u8> {
 }
 
 /// Each character as one byte; what is beyond Latin-1 becomes `?`.
-pub(super) fn latin1(text: &str) -> Vec<u8> {
+pub(crate) fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }
 
