@@ -30,6 +30,7 @@ mod cooldown;
 mod failed;
 mod fallback;
 mod pattern;
+mod recover;
 mod router;
 mod target;
 
@@ -41,5 +42,6 @@ pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};
 pub use self::pattern::{Pattern, Table};
+pub use self::recover::{Prefill, RecoverBody, RecoveryFailed};
 pub use self::router::{ModelNotFound, Route, Router, RouterBuilder, RouterFuture};
 pub use self::target::{ReplyBody, Stack, Target};
