@@ -33,6 +33,8 @@ mod pattern;
 mod recover;
 mod router;
 mod target;
+#[cfg(test)]
+mod testing;
 
 pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,

@@ -99,7 +99,10 @@ impl RecoverBody {
                 let mut out = Out { heard: &mut self.heard, events: &mut self.out };
                 if seam.take(event, block.raw, &mut out).is_err() {
                     let why = "the next target says something else than what was handed on before";
-                    let cut = Cut { verdict: Class::Malformed.into(), error: crate::judge::ReplyError::Truncated.into() };
+                    let cut = Cut {
+                        verdict: Class::Malformed.into(),
+                        error: crate::judge::ReplyError::Truncated.into(),
+                    };
                     return Err(cut.into_error(why));
                 }
             }

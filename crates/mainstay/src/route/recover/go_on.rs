@@ -11,10 +11,7 @@ use super::{
 };
 use crate::{judge::UsageCell, peek::Call};
 use http::{HeaderMap, Request, Response, header};
-use mainstay_layers::{
-    classify::Class,
-    retry::RetryConfig,
-};
+use mainstay_layers::{classify::Class, retry::RetryConfig};
 use std::sync::Arc;
 
 /// What it takes to ask the next target to go on.
@@ -73,7 +70,8 @@ impl Continue {
                 break;
             }
             let model = self.run.model_of(&target);
-            let mut splice = if text.trim().is_empty() { Splice::Blanks(text.clone()) } else { Splice::going_on(&text) };
+            let mut splice =
+                if text.trim().is_empty() { Splice::Blanks(text.clone()) } else { Splice::going_on(&text) };
             let mut asked = self.prefilled(&target, &model, text.trim_end());
             if asked.is_none() && !text.trim().is_empty() {
                 splice = Splice::from_start();
@@ -81,7 +79,9 @@ impl Continue {
             let mut again = false;
             loop {
                 let prefilled = asked.is_some();
-                let Some(request) = asked.take().or_else(|| self.plain(&model, again)) else { return Err(self) };
+                let Some(request) = asked.take().or_else(|| self.plain(&model, again)) else {
+                    return Err(self);
+                };
                 match ask(&target, request).await {
                     Outcome::Answered(response) if is_stream(response.headers()) => {
                         let how = if prefilled { "behind the partial answer" } else { "from the start" };

@@ -163,7 +163,12 @@ impl Heard {
 pub(super) fn is_reasoning(key: &str) -> bool {
     matches!(
         key,
-        "reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details" | "thinking" | "thinking_blocks"
+        "reasoning_content"
+            | "reasoning"
+            | "reasoning_text"
+            | "reasoning_details"
+            | "thinking"
+            | "thinking_blocks"
     )
 }
 
@@ -196,7 +201,8 @@ mod tests {
     fn counts_add_up_and_words_do_not() {
         let first = json!({"input_tokens": 10, "details": {"cached": 3}, "tier": "a", "only": 1});
         let second = json!({"input_tokens": 14, "output_tokens": 2, "details": {"cached": 4}, "tier": "b"});
-        let all = json!({"input_tokens": 24, "output_tokens": 2, "details": {"cached": 7}, "tier": "b", "only": 1});
+        let all =
+            json!({"input_tokens": 24, "output_tokens": 2, "details": {"cached": 7}, "tier": "b", "only": 1});
         assert_eq!(sum(&first, &second), all);
         assert_eq!(sum(&Value::Null, &second), second);
         assert_eq!(sum(&first, &Value::Null), first);

@@ -38,7 +38,10 @@ pub(super) fn obstacle(call: &Call, body: &[u8]) -> Option<&'static str> {
             }
         }
         _ if filled("output_format") => Some("the call asks for JSON"),
-        _ if fields.object("output_config").is_some_and(|config| config.raw("format").is_some_and(is_filled)) => {
+        _ if fields
+            .object("output_config")
+            .is_some_and(|config| config.raw("format").is_some_and(is_filled)) =>
+        {
             Some("the call asks for JSON")
         }
         _ => None,
@@ -90,11 +93,15 @@ mod tests {
             chat(Prefill::Message).unwrap(),
             r#"{"model":"m","messages":[ {"role":"user","content":"hi"},{"role":"assistant","content":"so \"f\"ar"}],"temperature":1.0}"#
         );
-        assert!(chat(Prefill::Prefix).unwrap().ends_with(br#""content":"so \"f\"ar","prefix":true}],"temperature":1.0}"#));
         assert!(
-            chat(Prefill::ContinueFinal)
+            chat(Prefill::Prefix)
                 .unwrap()
-                .ends_with(br#""temperature":1.0,"continue_final_message":true,"add_generation_prompt":false}"#)
+                .ends_with(br#""content":"so \"f\"ar","prefix":true}],"temperature":1.0}"#)
+        );
+        assert!(
+            chat(Prefill::ContinueFinal).unwrap().ends_with(
+                br#""temperature":1.0,"continue_final_message":true,"add_generation_prompt":false}"#
+            )
         );
         assert_eq!(chat(Prefill::Never), None);
         let messages = prefilled(Dialect::Messages, body.as_bytes(), "x", Prefill::Prefix).unwrap();

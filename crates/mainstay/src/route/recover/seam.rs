@@ -61,7 +61,13 @@ impl Out<'_> {
 
 impl Seam {
     pub(super) fn new(splice: Splice, heard: &Heard) -> Self {
-        Self { dialect: heard.dialect, splice, before: heard.usage.clone(), leg: Value::Null, places: Vec::new() }
+        Self {
+            dialect: heard.dialect,
+            splice,
+            before: heard.usage.clone(),
+            leg: Value::Null,
+            places: Vec::new(),
+        }
     }
 
     /// Takes one event of the continuation; `raw` are the bytes that spell it.
@@ -193,8 +199,7 @@ impl Seam {
                 }
             }
             "content_block_stop" => {
-                if let (false, Place::At(at)) =
-                    (self.splice.is_repeating(&out.heard.text), self.place(index))
+                if let (false, Place::At(at)) = (self.splice.is_repeating(&out.heard.text), self.place(index))
                 {
                     let held = self.splice.finish(&out.heard.text)?;
                     self.block_text(index, &held, out);
@@ -251,7 +256,10 @@ impl Seam {
         self.places.retain(|(known, _)| *known != index);
         self.places.push((index, Place::At(at)));
         let delta = json!({"type": "text_delta", "text": text});
-        out.emit_json("content_block_delta", &json!({"type": "content_block_delta", "index": at, "delta": delta}));
+        out.emit_json(
+            "content_block_delta",
+            &json!({"type": "content_block_delta", "index": at, "delta": delta}),
+        );
     }
 
     /// No more text: what was held back goes out, and the block that is open at the caller's ends.

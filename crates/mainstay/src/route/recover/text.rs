@@ -99,7 +99,8 @@ impl Splice {
             }
             return String::new();
         }
-        let common = blanks.chars().zip(piece.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+        let common =
+            blanks.chars().zip(piece.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
         piece.get(common..).unwrap_or_default().to_owned()
     }
 }
@@ -151,7 +152,11 @@ mod tests {
             ("ha ha ha ha ha ", vec!["ha ha ha ha ha ", "ho"], "ha ha ha ha ha ho"),
             ("no ", vec!["no ", "no"], "no no"),
         ] {
-            assert_eq!(through(Splice::going_on(had), had, &pieces), Ok(new.to_owned()), "{had:?} {pieces:?}");
+            assert_eq!(
+                through(Splice::going_on(had), had, &pieces),
+                Ok(new.to_owned()),
+                "{had:?} {pieces:?}"
+            );
         }
     }
 
