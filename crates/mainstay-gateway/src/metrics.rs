@@ -41,6 +41,7 @@ struct OfTarget {
     attempts: Vec<(Class, Counter)>,
     retries: Counter,
     fallbacks: Counter,
+    recoveries: [Counter; 2],
     circuit: Gauge,
     first_content: Histogram,
     tokens: [Counter; 4],
@@ -67,6 +68,13 @@ struct AttemptLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RecoveryLabels {
+    provider: String,
+    model: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TokenLabels {
     provider: String,
     model: String,
@@ -83,6 +91,9 @@ struct StatusLabel {
     route: String,
     status: u16,
 }
+
+/// How recoveries end, in the order of [`OfTarget::recoveries`].
+const RECOVERIES: [&str; 2] = ["continued", "failed"];
 
 /// The kinds of token, in the order of [`OfTarget::tokens`].
 const TOKENS: [&str; 4] = ["input", "output", "cached", "reasoning"];
@@ -102,6 +113,7 @@ impl Metrics {
         let attempts = Family::<AttemptLabels, Counter>::default();
         let retries = Family::<TargetLabels, Counter>::default();
         let fallbacks = Family::<TargetLabels, Counter>::default();
+        let recoveries = Family::<RecoveryLabels, Counter>::default();
         let circuits = Family::<TargetLabels, Gauge>::default();
         let first = Family::<TargetLabels, Histogram>::new_with_constructor(seconds);
         let tokens = Family::<TokenLabels, Counter>::default();
@@ -120,6 +132,11 @@ impl Metrics {
             "fallbacks",
             "Calls that went on to another target, by the one they left",
             fallbacks.clone(),
+        );
+        registry.register(
+            "recoveries",
+            "Streams that were cut after their first content, by the target that broke and whether another one went on",
+            recoveries.clone(),
         );
         registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
         registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
@@ -156,6 +173,10 @@ impl Metrics {
                     .collect(),
                 retries: retries.get_or_create(&labels).clone(),
                 fallbacks: fallbacks.get_or_create(&labels).clone(),
+                recoveries: RECOVERIES.map(|outcome| {
+                    let (provider, model) = (provider.clone(), model.clone());
+                    recoveries.get_or_create(&RecoveryLabels { provider, model, outcome }).clone()
+                }),
                 circuit: circuits.get_or_create(&labels).clone(),
                 first_content: first.get_or_create(&labels).clone(),
                 tokens: TOKENS.map(|kind| {
@@ -251,5 +272,11 @@ impl Observe for Metrics {
         if let Some(handles) = self.0.targets.get(from) {
             handles.fallbacks.inc();
         }
+    }
+
+    fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
+        let Some(handles) = self.0.targets.get(from) else { return };
+        let [continued, failed] = &handles.recoveries;
+        if to.is_some() { continued } else { failed }.inc();
     }
 }

@@ -16,7 +16,7 @@ use mainstay::{
     },
     peek::Call,
     provider::{Kind, Native},
-    route::{AttemptLayer, Fallback, Observe, Router, Target, TargetName},
+    route::{AttemptLayer, Fallback, Observe, Prefill, Router, Target, TargetName},
     secret::{ApiKey, Redactor},
 };
 use std::{
@@ -97,7 +97,9 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     for route in &config.routes {
         let listed: Vec<Target> =
             route.targets.iter().filter_map(|target| targets.get(&name_of(target)).cloned()).collect();
-        let fallback = Fallback::new(listed).with_observer(observer.clone());
+        let fallback = Fallback::new(listed)
+            .with_observer(observer.clone())
+            .with_recovery(route.recovery == settings::Recovery::Continue);
         for pattern in &route.models {
             router = router.route(pattern, fallback.clone());
         }
@@ -169,6 +171,7 @@ impl<'a> ProviderParts<'a> {
         Target::new(name, stack)
             .with_breaker(breaker)
             .with_own_key(settings.api_key.is_some())
+            .with_prefill(prefill(self.kind))
             .with_calls(move |call: &Call| speaks(native, call.family))
     }
 
@@ -215,6 +218,15 @@ impl<'a> ProviderParts<'a> {
             Some(stream) => layer.stream(stream),
             None => layer,
         }
+    }
+}
+
+/// How a provider takes the beginning of its own answer.
+fn prefill(kind: Kind) -> Prefill {
+    match kind {
+        Kind::Mistral | Kind::DeepSeek => Prefill::Prefix,
+        Kind::Vllm => Prefill::ContinueFinal,
+        _ => Prefill::Message,
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) const WEIGHTED: bool = false;
 /// `routes.strategy = "latency"`
 pub(super) const LATENCY: bool = false;
 /// `routes.recovery = "continue"`
-pub(super) const CONTINUE: bool = false;
+pub(super) const CONTINUE: bool = true;
 /// `routes.failover = "at_once"`
 pub(super) const AT_ONCE: bool = false;
 

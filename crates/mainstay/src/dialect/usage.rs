@@ -17,6 +17,24 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+/// Count by count; what neither knows stays unknown.
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            reasoning: sum(self.reasoning, other.reasoning),
+        }
+    }
+}
+
 /// The fields of all dialects. What is told again replaces what was told before: running counts are taken, not added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tokens {

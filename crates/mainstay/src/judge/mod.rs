@@ -50,16 +50,31 @@ use std::sync::Arc;
 pub struct ErrorBody(pub Bytes);
 
 /// Where a judge writes down the tokens of an answer, for whoever put it into the request's extensions.
+///
+/// The tokens of several replies that make up one answer add up; see [`begin_another`](Self::begin_another).
 #[derive(Clone, Debug, Default)]
-pub struct UsageCell(Arc<Mutex<Usage>>);
+pub struct UsageCell(Arc<Mutex<Replies>>);
+
+#[derive(Debug, Default)]
+struct Replies {
+    before: Usage,
+    current: Usage,
+}
 
 impl UsageCell {
     /// What is known so far; of a stream, all of it at its end.
     pub fn get(&self) -> Usage {
-        *self.0.lock()
+        let replies = self.0.lock();
+        replies.before + replies.current
+    }
+
+    /// What is written down from now on is another reply's, and adds to what there is.
+    pub fn begin_another(&self) {
+        let mut replies = self.0.lock();
+        replies.before = replies.before + std::mem::take(&mut replies.current);
     }
 
     fn set(&self, usage: Usage) {
-        *self.0.lock() = usage;
+        self.0.lock().current = usage;
     }
 }

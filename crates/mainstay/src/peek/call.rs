@@ -1,6 +1,6 @@
 //! What the layers below need to know about a call, in the request's extensions.
 
-use super::Peeked;
+use super::{PeekError, Peeked};
 use crate::{
     body::RequestBody,
     dialect::{Dialect, ErrorFamily},
@@ -45,6 +45,15 @@ impl Call {
         parts.extensions.insert(Streaming(self.stream));
         parts.extensions.insert(self);
         Request::from_parts(parts, RequestBody::from(body))
+    }
+
+    /// The same call with another body, such as one to which a message was added.
+    ///
+    /// # Errors
+    /// As [`peek`](super::peek).
+    pub fn over(&self, body: &[u8]) -> Result<Self, PeekError> {
+        let peeked = super::peek(body)?;
+        Ok(Self { model_range: peeked.model_range, ..self.clone() })
     }
 
     /// `body` with the model's name replaced and nothing else touched.

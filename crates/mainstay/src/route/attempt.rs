@@ -179,6 +179,10 @@ pub trait Observe: Send + Sync {
     fn fallback(&self, from: &TargetName, class: Class) {
         let _ = (from, class);
     }
+    /// A stream was cut at `from` after its first content, and `to` goes on with it; `None`: nobody could.
+    fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
+        let _ = (from, to);
+    }
 }
 
 /// Nobody.

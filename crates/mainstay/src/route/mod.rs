@@ -30,8 +30,11 @@ mod cooldown;
 mod failed;
 mod fallback;
 mod pattern;
+mod recover;
 mod router;
 mod target;
+#[cfg(test)]
+mod testing;
 
 pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
@@ -41,5 +44,6 @@ pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};
 pub use self::pattern::{Pattern, Table};
+pub use self::recover::{Prefill, RecoverBody, RecoveryFailed};
 pub use self::router::{ModelNotFound, Route, Router, RouterBuilder, RouterFuture};
 pub use self::target::{ReplyBody, Stack, Target};

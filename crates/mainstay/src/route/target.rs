@@ -3,6 +3,7 @@
 use super::{
     attempt::TargetName,
     cooldown::{Cooldown, Cooling, Scope},
+    recover::Prefill,
 };
 use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
@@ -34,6 +35,7 @@ pub struct Target {
     cooldown: Cooldown,
     takes: Option<Takes>,
     own_key: bool,
+    prefill: Prefill,
 }
 
 /// Why a target is passed by without asking it.
@@ -70,6 +72,7 @@ impl Target {
             cooldown: Cooldown::new(),
             takes: None,
             own_key: true,
+            prefill: Prefill::default(),
         }
     }
 
@@ -93,6 +96,17 @@ impl Target {
     pub fn with_own_key(mut self, own_key: bool) -> Self {
         self.own_key = own_key;
         self
+    }
+
+    /// How it takes the beginning of its own answer, when it is to go on where another one was cut.
+    #[must_use]
+    pub fn with_prefill(mut self, prefill: Prefill) -> Self {
+        self.prefill = prefill;
+        self
+    }
+
+    pub(super) fn prefill(&self) -> Prefill {
+        self.prefill
     }
 
     /// The same target, asked for `model`: circuit, cooldown and name in metrics stay those of the configuration.

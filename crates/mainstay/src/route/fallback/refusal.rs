@@ -1,0 +1,95 @@
+//! Targets that are passed by without being asked.
+
+use super::super::{
+    attempt::{Attempt, AttemptLog},
+    failed::CallFailed,
+    target::{Skip, Target},
+};
+use http::StatusCode;
+use mainstay_layers::{
+    BoxError,
+    breaker::CircuitOpen,
+    classify::{Class, Verdict},
+    error::find_cause,
+};
+use std::{sync::Arc, time::Duration};
+
+/// Why a target was passed by, and what the caller is told if that holds for all.
+pub(in super::super) struct Refusal {
+    class: &'static str,
+    status: StatusCode,
+    verdict: Verdict,
+}
+
+impl Refusal {
+    pub(in super::super) fn of(skip: &Skip) -> Self {
+        match skip {
+            Skip::Unsupported => Self {
+                class: "unsupported",
+                status: StatusCode::BAD_REQUEST,
+                verdict: Verdict::new(Class::InvalidRequest)
+                    .with_code(Some("unsupported_by_target"))
+                    .with_message(Some("the target does not have this endpoint")),
+            },
+            Skip::Open { retry_in } => Self {
+                class: "circuit_open",
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                verdict: Verdict::new(Class::Rejected)
+                    .with_wait(Some(*retry_in))
+                    .with_message(Some("the provider's circuit is open after repeated failures")),
+            },
+            Skip::Cooling(cooling) => Self {
+                class: "cooling",
+                status: cooling.status,
+                verdict: cooling.verdict.clone().with_wait(Some(cooling.left)),
+            },
+        }
+    }
+
+    /// Of two, the one that ends sooner; a target that does not speak the dialect counts only where all are so.
+    pub(in super::super) fn sooner(self, other: Self) -> Self {
+        match (self.verdict.wait, other.verdict.wait) {
+            (Some(a), Some(b)) if b < a => other,
+            (None, Some(_)) => other,
+            _ => self,
+        }
+    }
+
+    pub(in super::super) fn entry(&self, target: &Target, model: Arc<str>) -> Attempt {
+        Attempt {
+            provider: target.name.provider.clone(),
+            model,
+            status: None,
+            class: self.class,
+            message: self.verdict.message.clone(),
+            took: Duration::ZERO,
+        }
+    }
+
+    pub(in super::super) fn into_failed(self, log: &AttemptLog) -> CallFailed {
+        let code = match self.class {
+            "unsupported" => "unsupported_by_target",
+            "cooling" => self.verdict.class.as_str(),
+            other => other,
+        };
+        CallFailed::new(log, self.verdict, None).with_status(self.status, code)
+    }
+}
+
+/// The entry of a target whose own circuit or queue refused the call.
+pub(super) fn rejected(
+    target: &Target,
+    model: Arc<str>,
+    verdict: &Verdict,
+    source: Option<&BoxError>,
+) -> Attempt {
+    let open = source.is_some_and(|error| find_cause::<CircuitOpen>(&**error).is_some());
+    Attempt {
+        provider: target.name.provider.clone(),
+        model,
+        status: None,
+        class: if open { "circuit_open" } else { "overloaded" },
+        message: verdict.message.clone().or_else(|| source.map(|error| error.to_string().into())),
+        took: Duration::ZERO,
+    }
+}
