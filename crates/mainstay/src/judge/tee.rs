@@ -38,6 +38,8 @@ pub(super) struct Tee<B> {
     run: Option<Bytes>,
     /// What follows `run`.
     last: Option<Step>,
+    /// There were signs of life.
+    kept_alive: bool,
     drained: usize,
 }
 
@@ -85,6 +87,7 @@ where
             frame: Bytes::new(),
             run: None,
             last: None,
+            kept_alive: false,
             drained: 0,
         }
     }
@@ -222,7 +225,9 @@ where
             }
             self.note_usage();
         }
-        Next::Event(Judged { counts: !unit.is_silent(), raw: unit.into_raw(), is_content, is_terminal })
+        let counts = !unit.is_silent();
+        self.kept_alive |= !counts;
+        Next::Event(Judged { counts, raw: unit.into_raw(), is_content, is_terminal })
     }
 
     fn provider_failed(&mut self, unit: Unit) -> Step {
@@ -264,7 +269,7 @@ where
     /// The end of a stream that was not cut: complete, or truncated.
     fn closing(&mut self, rest: Bytes) -> Step {
         if !self.reader.is_complete() {
-            return self.fail(Class::Malformed.into(), ReplyError::Truncated.into());
+            return self.truncated();
         }
         if self.reader.is_empty_answer() {
             return self.empty();
@@ -276,9 +281,17 @@ where
         }
     }
 
+    fn truncated(&mut self) -> Step {
+        // Nothing but signs of life, and then the end: the provider waited for its model until its own time was up.
+        let gave_up = self.kept_alive && self.reader.events() == 0;
+        let class = if gave_up { Class::Timeout } else { Class::Malformed };
+        self.fail(class.into(), ReplyError::Truncated.into())
+    }
+
     fn empty(&mut self) -> Step {
         let what = "the stream ended without a word, a tool call or a token";
-        self.fail(Class::Malformed.into(), ReplyError::NotAnAnswer { what }.into())
+        let verdict = self.reading.layer.classifier.empty_answer();
+        self.fail(verdict, ReplyError::NotAnAnswer { what }.into())
     }
 
     fn uncut(&mut self, error: &Uncut) -> Step {
@@ -289,7 +302,7 @@ where
             Uncut::Garbled { what } => {
                 self.fail(Class::Malformed.into(), ReplyError::NotAnAnswer { what }.into())
             }
-            Uncut::Half => self.fail(Class::Malformed.into(), ReplyError::Truncated.into()),
+            Uncut::Half => self.truncated(),
         }
     }
 
