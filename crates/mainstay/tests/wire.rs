@@ -7,11 +7,20 @@
 // Clippy's leave for tests ends at the test functions; these are helpers of tests.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use mainstay::provider::{Kind, ProviderClassifier, judge_error, judge_reply};
-use mainstay_layers::classify::{Classify, GrpcClassifier, Head, Verdict, Vote};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use mainstay::{
+    judge::JudgeLayer,
+    provider::{Kind, ProviderClassifier, judge_error, judge_reply},
+};
+use mainstay_layers::{
+    BoxError,
+    classify::{Classify, GrpcClassifier, Head, HttpClassifier, Verdict, Vote},
+};
 use serde::Deserialize;
 use std::{collections::BTreeMap, time::Duration};
+use tower::{Layer, ServiceExt, service_fn};
 
 /// The longest wait that is sat out.
 const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -39,8 +48,7 @@ struct Reply {
     status: u16,
     headers: BTreeMap<String, String>,
     body: Option<String>,
-    #[serde(rename = "body_hex")]
-    _body_hex: Option<String>,
+    body_hex: Option<String>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -137,6 +145,75 @@ fn errors_inside_streams_have_the_class_of_their_code() {
             (case, verdict)
         }),
     );
+}
+
+/// The path on which the reply of a case came.
+fn path(case: &Case) -> &'static str {
+    match case.kind.unwrap() {
+        Kind::Anthropic => "/v1/messages",
+        Kind::Gemini => "/v1beta/models/m:streamGenerateContent",
+        Kind::Cohere => "/v2/chat",
+        Kind::Ollama => "/api/chat",
+        Kind::Bedrock => "/model/m/converse-stream",
+        _ if case.name.contains("-responses-") => "/v1/responses",
+        _ => "/v1/chat/completions",
+    }
+}
+
+fn bytes(reply: &Reply) -> Bytes {
+    let hex = reply.body_hex.as_deref().unwrap_or_default();
+    let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2).unwrap(), 16).unwrap();
+    match &reply.body {
+        Some(body) => body.clone().into(),
+        None => (0..hex.len()).step_by(2).map(byte).collect(),
+    }
+}
+
+/// What the layers above a judge are told of this stream, and all that a caller got of it.
+async fn through_a_judge(case: &Case, body: Bytes) -> (Verdict, Bytes) {
+    let reply = case.reply.head().map(|()| Full::new(body));
+    let below = service_fn(move |_: Request<()>| {
+        let reply = reply.clone();
+        async move { Ok::<_, BoxError>(reply) }
+    });
+    let mut request = Request::new(());
+    *request.uri_mut() = path(case).parse().unwrap();
+    let judge = JudgeLayer::new(case.kind.unwrap()).layer(below);
+    let response = match judge.oneshot(request).await {
+        Ok(response) => response,
+        Err(error) => return (HttpClassifier::new().error(&*error), Bytes::new()),
+    };
+    let verdict = HttpClassifier::new().head(Head::of(&response));
+    let mut body = std::pin::pin!(response.into_body());
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => all.extend_from_slice(&frame.into_data().unwrap()),
+            Err(error) => return (HttpClassifier::new().error(&*error), all.into()),
+        }
+    }
+    (verdict, all.into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_are_judged_as_they_deserve_wherever_they_are_read() {
+    let mut judged = Vec::new();
+    for case in cases(&["sse", "ndjson", "eventstream"]) {
+        let whole = bytes(&case.reply);
+        let (verdict, got) = through_a_judge(&case, whole.clone()).await;
+        if verdict.is_success() {
+            assert!(got.starts_with(&whole), "{}: what passes is what came", case.name);
+        } else if verdict.committed {
+            assert!(whole.starts_with(&got) && !got.is_empty(), "{}", case.name);
+        }
+        // A refusal without a word is an answer to hand on: nobody is asked again, as its class has it.
+        if case.judged.class == "content_policy" {
+            assert!(verdict.is_success(), "{}", case.name);
+            continue;
+        }
+        judged.push((case, verdict));
+    }
+    check(33, judged);
 }
 
 #[test]

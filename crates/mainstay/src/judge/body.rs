@@ -1,13 +1,11 @@
 //! The body of a judged reply.
 
 use super::tee::{Step, Tee};
-use crate::dialect::Meaning;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use mainstay_layers::{BoxError, classify::Failed};
+use mainstay_layers::{BoxError, classify::Failed, timeout::Progress};
 use pin_project_lite::pin_project;
 use std::{
-    collections::VecDeque,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -28,7 +26,7 @@ pin_project! {
     enum State<B> {
         Whole { bytes: Bytes },
         Stream {
-            held: VecDeque<Bytes>,
+            held: Bytes,
             tee: Tee<B>,
             phase: Phase,
             #[pin]
@@ -36,7 +34,8 @@ pin_project! {
         },
         Untouched {
             #[pin]
-            inner: B,
+            inner: Option<B>,
+            progress: Progress,
         },
     }
 }
@@ -57,12 +56,12 @@ impl<B> JudgeBody<B> {
         Self { state: State::Whole { bytes } }
     }
 
-    pub(super) fn stream(held: VecDeque<Bytes>, tee: Tee<B>, phase: Phase) -> Self {
+    pub(super) fn stream(held: Bytes, tee: Tee<B>, phase: Phase) -> Self {
         Self { state: State::Stream { held, tee, phase, linger: None } }
     }
 
-    pub(super) fn untouched(inner: B) -> Self {
-        Self { state: State::Untouched { inner } }
+    pub(super) fn untouched(inner: B, progress: Progress) -> Self {
+        Self { state: State::Untouched { inner: Some(inner), progress } }
     }
 }
 
@@ -81,51 +80,55 @@ where
         match self.project().state.project() {
             StateProj::Whole { bytes } if bytes.is_empty() => Poll::Ready(None),
             StateProj::Whole { bytes } => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            StateProj::Untouched { inner } => inner.poll_frame(cx).map_err(Into::into),
-            StateProj::Stream { held, tee, phase, mut linger } => loop {
-                if let Some(bytes) = held.pop_front() {
-                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            StateProj::Untouched { mut inner, progress } => {
+                let Some(below) = inner.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+                let frame = ready!(below.poll_frame(cx));
+                match &frame {
+                    // Nobody knows what is content in it: all of it is.
+                    Some(Ok(frame)) if frame.is_data() => progress.mark(),
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => inner.set(None),
                 }
-                match *phase {
-                    Phase::Ended => return Poll::Ready(None),
-                    Phase::Lingering => {
-                        if tee.poll_drained(cx).is_pending() {
-                            if linger.is_none() {
-                                let most = tee.reading.layer.config.linger;
-                                linger.set(Some(tokio::time::sleep(most)));
-                            }
-                            if let Some(sleep) = linger.as_mut().as_pin_mut() {
-                                ready!(sleep.poll(cx));
-                            }
-                        }
-                        tee.let_go();
-                        *phase = Phase::Ended;
-                    }
-                    Phase::Passing => match ready!(tee.poll_step(cx)) {
-                        Step::Pass(bytes, meaning) => {
-                            if matches!(meaning, Meaning::Terminal { .. }) {
-                                tee.note_usage();
-                                *phase = Phase::Lingering;
-                            }
-                            held.push_back(bytes);
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
+            StateProj::Stream { held, tee, phase, mut linger } => {
+                if !held.is_empty() {
+                    return Poll::Ready(Some(Ok(Frame::data(std::mem::take(held)))));
+                }
+                if *phase == Phase::Passing {
+                    let bytes = match ready!(tee.poll_step(cx)) {
+                        Step::Pass(bytes) => bytes,
+                        Step::Terminal(bytes) => {
+                            *phase = Phase::Lingering;
+                            bytes
                         }
                         Step::Complete(rest) => {
-                            tee.note_usage();
                             *phase = Phase::Ended;
-                            if !rest.is_empty() {
-                                held.push_back(rest);
-                            }
+                            rest
                         }
                         Step::Failed(failed) => {
-                            tee.note_usage();
                             *phase = Phase::Ended;
                             let (verdict, source) = failed.into_parts();
                             let failed = Failed::new(verdict.with_committed(true), source);
                             return Poll::Ready(Some(Err(failed.into())));
                         }
-                    },
+                    };
+                    return Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))));
                 }
-            },
+                if *phase == Phase::Lingering {
+                    if tee.poll_drained(cx).is_pending() {
+                        if linger.is_none() {
+                            linger.set(Some(tokio::time::sleep(tee.reading.layer.config.linger)));
+                        }
+                        if let Some(sleep) = linger.as_mut().as_pin_mut() {
+                            ready!(sleep.poll(cx));
+                        }
+                    }
+                    tee.let_go();
+                    *phase = Phase::Ended;
+                }
+                Poll::Ready(None)
+            }
         }
     }
 
@@ -133,7 +136,7 @@ where
         match &self.state {
             State::Whole { bytes } => bytes.is_empty(),
             State::Stream { held, phase, .. } => held.is_empty() && *phase == Phase::Ended,
-            State::Untouched { inner } => inner.is_end_stream(),
+            State::Untouched { inner, .. } => inner.as_ref().is_none_or(Body::is_end_stream),
         }
     }
 
@@ -142,10 +145,10 @@ where
             State::Whole { bytes } => SizeHint::with_exact(bytes.len() as u64),
             State::Stream { held, .. } => {
                 let mut hint = SizeHint::new();
-                hint.set_lower(held.iter().map(|bytes| bytes.len() as u64).sum());
+                hint.set_lower(held.len() as u64);
                 hint
             }
-            State::Untouched { inner } => inner.size_hint(),
+            State::Untouched { inner, .. } => inner.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint),
         }
     }
 }

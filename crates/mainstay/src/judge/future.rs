@@ -4,9 +4,10 @@ use super::{
     ErrorBody, JudgeBody, JudgeLayer, ReplyError, UsageCell,
     body::Phase,
     error::ErrorEvent,
+    framing::{announces_stream, is_type},
     tee::{Step, Tee},
 };
-use crate::dialect::{Dialect, Meaning, Whole, read_whole};
+use crate::dialect::{Dialect, Whole, read_whole};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Response, StatusCode, header, response::Parts};
 use http_body::Body;
@@ -18,7 +19,6 @@ use mainstay_layers::{
 };
 use pin_project_lite::pin_project;
 use std::{
-    collections::VecDeque,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -30,7 +30,8 @@ use tokio::time::Sleep;
 pub(super) struct Reading {
     pub(super) layer: JudgeLayer,
     pub(super) dialect: Dialect,
-    pub(super) stream: bool,
+    /// Whether a stream was asked for, where that is known.
+    pub(super) stream: Option<bool>,
     pub(super) progress: Progress,
     pub(super) usage: Option<UsageCell>,
 }
@@ -65,6 +66,8 @@ pin_project! {
             parts: Option<Parts>,
             held: Held<B>,
         },
+        // What was below is let go the moment that the reply is known.
+        Done,
     }
 }
 
@@ -100,7 +103,7 @@ impl Collected {
 #[derive(Debug)]
 struct Held<B> {
     tee: Option<Tee<B>>,
-    blocks: VecDeque<Bytes>,
+    slices: Vec<Bytes>,
     events: usize,
     bytes: usize,
 }
@@ -135,14 +138,13 @@ where
                         }
                         Plan::PassOn => {
                             parts.extensions.insert(Verdict::new(Class::Success));
-                            let response = Response::from_parts(parts, JudgeBody::untouched(body));
-                            return Poll::Ready(Ok(response));
+                            let body = JudgeBody::untouched(body, this.reading.progress.clone());
+                            return Poll::Ready(Ok(Response::from_parts(parts, body)));
                         }
                         Plan::Hold => {
                             let tee =
                                 Tee::new(body, this.reading.clone(), parts.status, parts.headers.clone());
-                            let held = Held { tee: Some(tee), blocks: VecDeque::new(), events: 0, bytes: 0 };
-                            State::Holding { parts: Some(parts), held }
+                            State::Holding { parts: Some(parts), held: Held::new(tee) }
                         }
                         Plan::Collect => {
                             let limit = (!parts.status.is_success())
@@ -156,13 +158,17 @@ where
                     let max = this.reading.layer.config.max_error_body;
                     let end = ready!(poll_collect(body, read, limit, is_error.then_some(max), cx));
                     let Some(parts) = parts.take() else { return Poll::Pending };
-                    return Poll::Ready(this.reading.judge_whole(parts, read.take(), end));
+                    let body = read.take();
+                    this.state.set(State::Done);
+                    return Poll::Ready(this.reading.judge_whole(parts, body, end));
                 }
                 StateProj::Holding { parts, held } => {
                     let outcome = ready!(held.poll(cx));
                     let Some(parts) = parts.take() else { return Poll::Pending };
+                    this.state.set(State::Done);
                     return Poll::Ready(this.reading.judge_stream(parts, outcome));
                 }
+                StateProj::Done => return Poll::Pending,
             };
             this.state.set(next);
         }
@@ -215,7 +221,7 @@ where
 /// How a stream's hold ended.
 enum Released<B> {
     /// Hand it on from here.
-    Go(VecDeque<Bytes>, Tee<B>, Phase),
+    Go(Bytes, Tee<B>, Phase),
     /// It failed before anything reached the caller.
     Failed(Failed),
 }
@@ -225,51 +231,50 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
+    fn new(tee: Tee<B>) -> Self {
+        Self { tee: Some(tee), slices: Vec::new(), events: 0, bytes: 0 }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Released<B>> {
         loop {
             let Some(tee) = &mut self.tee else { return Poll::Pending };
-            let step = ready!(tee.poll_step(cx));
-            let phase = match step {
-                Step::Failed(failed) => return Poll::Ready(Released::Failed(failed)),
-                Step::Complete(rest) => {
-                    self.blocks.push_back(rest);
-                    Phase::Ended
-                }
-                Step::Pass(raw, meaning) => {
-                    self.bytes += raw.len();
-                    self.events += usize::from(!raw.starts_with(b":"));
-                    self.blocks.push_back(raw);
+            let (raw, phase) = match ready!(tee.poll_event(cx)) {
+                Ok(event) => {
+                    self.bytes += event.raw.len();
+                    self.events += usize::from(event.counts);
                     let config = &tee.reading.layer.config;
                     let full = self.events > config.hold_events || self.bytes > config.hold_bytes;
-                    match meaning {
-                        Meaning::Terminal { .. } => Phase::Lingering,
-                        _ if meaning.is_content() || full => Phase::Passing,
-                        _ => continue,
-                    }
+                    let phase = match () {
+                        () if event.is_terminal => Some(Phase::Lingering),
+                        () if event.is_content || full => Some(Phase::Passing),
+                        () => None,
+                    };
+                    (event.raw, phase)
+                }
+                Err(Step::Failed(failed)) => return Poll::Ready(Released::Failed(failed)),
+                Err(Step::Pass(rest) | Step::Terminal(rest) | Step::Complete(rest)) => {
+                    (rest, Some(Phase::Ended))
                 }
             };
-            if phase != Phase::Passing {
-                tee.note_usage();
-                if tee.reader.is_empty_answer() {
-                    let what = "the stream ended without a word, a tool call or a token";
-                    let error = ReplyError::NotAnAnswer { what };
-                    return Poll::Ready(Released::Failed(Failed::new(Class::Malformed.into(), error)));
-                }
+            let joined = self.slices.last().and_then(|last| tee.join(last, &raw));
+            match (self.slices.last_mut(), joined) {
+                (Some(last), Some(joined)) => *last = joined,
+                _ => self.slices.push(raw),
             }
-            let Some(tee) = self.tee.take() else { return Poll::Pending };
-            return Poll::Ready(Released::Go(in_one_go(&mut self.blocks), tee, phase));
+            let Some(phase) = phase else { continue };
+            let Some(mut tee) = self.tee.take() else { return Poll::Pending };
+            tee.commit();
+            return Poll::Ready(Released::Go(in_one_go(&mut self.slices), tee, phase));
         }
     }
 }
 
 /// What was held, as one frame.
-fn in_one_go(blocks: &mut VecDeque<Bytes>) -> VecDeque<Bytes> {
-    if blocks.len() > 1 {
-        let mut all = BytesMut::with_capacity(blocks.iter().map(Bytes::len).sum());
-        blocks.drain(..).for_each(|block| all.extend_from_slice(&block));
-        blocks.push_back(all.freeze());
+fn in_one_go(slices: &mut Vec<Bytes>) -> Bytes {
+    match slices.as_mut_slice() {
+        [only] => std::mem::take(only),
+        several => several.concat().into(),
     }
-    std::mem::take(blocks)
 }
 
 /// What to do with a reply of which the head is known.
@@ -288,20 +293,39 @@ impl Reading {
         if !parts.status.is_success() {
             return Plan::Collect;
         }
-        let kind = parts.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-        let is = |prefix: &str| {
-            kind.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
-        };
-        let stream = is("text/event-stream");
+        let coding = parts.headers.get(header::CONTENT_ENCODING);
+        if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            let what = "it is compressed in a way that was not asked for";
+            return Plan::Refuse(ReplyError::NotAnAnswer { what });
+        }
+        let is_json = is_type(&parts.headers, "application/json");
+        let untyped = !parts.headers.contains_key(header::CONTENT_TYPE);
         match self.dialect {
             // Of an endpoint that we do not know, only JSON can be judged: it may be speech, or a file.
-            Dialect::Other if !is("application/json") => Plan::PassOn,
+            Dialect::Other if !is_json => Plan::PassOn,
             Dialect::Other => Plan::Collect,
-            _ if stream => Plan::Hold,
+            dialect if announces_stream(dialect, &parts.headers) => {
+                if self.stream == Some(false) && self.asks_in_the_body() {
+                    let what = "it is a stream, and none was asked for";
+                    return Plan::Refuse(ReplyError::NotAnAnswer { what });
+                }
+                Plan::Hold
+            }
             // A stream was asked for and this may be one, from a server that does not name its type.
-            _ if self.stream && kind.is_empty() => Plan::Hold,
+            _ if self.stream == Some(true) && untyped => Plan::Hold,
             _ => Plan::Collect,
         }
+    }
+
+    /// Whether this dialect has streams at all.
+    fn streams(&self) -> bool {
+        !matches!(self.dialect, Dialect::Other | Dialect::Embeddings)
+    }
+
+    /// Whether nothing but `"stream": true` asks for a stream in this dialect; in others the path may.
+    fn asks_in_the_body(&self) -> bool {
+        use Dialect::{ChatCompletions, Completions, Embeddings, Messages, Responses};
+        matches!(self.dialect, ChatCompletions | Completions | Embeddings | Messages | Responses)
     }
 
     /// An error, with the judgement on it where nobody below has given one.
@@ -327,6 +351,10 @@ impl Reading {
             End::Whole | End::Bound => {}
         }
         let what = match read_whole(self.dialect, &body) {
+            // An SDK would look for events in it, find none, and take the answer for an empty one.
+            Whole::Answer(_) if self.stream == Some(true) && self.streams() => {
+                "it is no stream, though one was asked for"
+            }
             Whole::Answer(answer) => {
                 if let Some(cell) = &self.usage {
                     cell.set(answer.usage);

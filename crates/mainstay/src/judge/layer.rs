@@ -1,9 +1,12 @@
 //! The layer.
 
 use super::{Judge, JudgeConfig};
-use crate::provider::{Kind, ProviderClassifier, finish};
+use crate::provider::{ErrorBody, Kind, ProviderClassifier, finish};
 use mainstay_layers::classify::{Head, Verdict};
 use tower_layer::Layer;
+
+/// The longest reason that is looked up.
+const LONGEST_REASON: usize = 128;
 
 /// Judges the replies of a provider. See the [module](super) for what it reads and hands on.
 #[derive(Clone, Debug)]
@@ -36,7 +39,14 @@ impl JudgeLayer {
             .filter(|reason| *reason != "error")
             .and_then(|reason| finish(self.kind, reason).verdict(true))
             .map(|verdict| verdict.with_code(reason));
-        by_reason.unwrap_or_else(|| self.classifier.error_object(head, object))
+        by_reason.unwrap_or_else(|| {
+            let mut body = ErrorBody::read(object);
+            // An exception of an AWS event stream has its type beside it.
+            if body.kind.is_none() {
+                body.kind = reason.map(|reason| reason.chars().take(LONGEST_REASON).collect());
+            }
+            self.classifier.error_in_reply(head, &body)
+        })
     }
 }
 

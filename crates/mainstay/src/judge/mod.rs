@@ -10,14 +10,20 @@
 //! | an error status | its body, at most 256 KiB and for at most [`error_body`](JudgeConfig::error_body) | the reply, whole, with its verdict in the extensions |
 //! | a redirect | nothing | [`ReplyError::Redirect`]: an API does not redirect, and what it carries goes nowhere |
 //! | JSON | all of it (bound it with a `BodyLimitLayer` below) | the reply whole; an error inside becomes a reply with the status it stands for; no answer is [`ReplyError::NotAnAnswer`] |
-//! | a stream | until its first content | the held bytes in one go, then each event as it comes |
-//! | anything else | nothing | the reply as it is |
+//! | JSON where a stream was asked for, a stream where none was | all of it; nothing | [`ReplyError::NotAnAnswer`], unless it is an error |
+//! | a stream | until its first content | the held bytes in one go, then the events of each frame as it comes |
+//! | compressed, with no layer below that decodes | nothing | [`ReplyError::NotAnAnswer`]: it cannot be judged |
+//! | anything but JSON from an endpoint that is not known | nothing | the reply as it is |
 //!
 //! **Hold until content.** What comes before the first content of a stream (role chunks, `message_start`, pings, comments) is
 //! held, at most 64 events or 256 KiB, and handed on byte for byte with it. Until then nothing has reached the caller and
 //! everything may still be tried again.
 //!
-//! **Ends.** After that the body passes events through as they came, whole ones only, and ends in one of three ways: properly,
+//! **Passing.** After that the body passes events through as they came, whole ones only. The events of one frame go on as
+//! one slice of it, and nothing is allocated for them; an event that spans frames is put together once. Streams are
+//! server-sent events, lines of JSON (Ollama) or AWS event streams (Bedrock), as the dialect of the path has them.
+//!
+//! **Ends.** It ends in one of three ways: properly,
 //! after the terminal of its dialect (a chat stream that finished without `[DONE]` gets one); with
 //! [`ReplyError::Provider`], the provider's own error event; or with another typed error, such as [`ReplyError::Truncated`]
 //! or the timer that fired. Errors carry a [`Failed`](mainstay_layers::classify::Failed) whose verdict is `committed`.
@@ -28,10 +34,13 @@
 mod body;
 mod config;
 mod error;
+mod framing;
 mod future;
 mod layer;
 mod service;
 mod tee;
+#[cfg(test)]
+mod tests;
 
 pub use self::body::JudgeBody;
 pub use self::config::JudgeConfig;

@@ -43,10 +43,10 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let extensions = request.extensions();
         let (dialect, stream) = match extensions.get::<Call>() {
-            Some(call) => (call.dialect, call.stream),
+            Some(call) => (call.dialect, Some(call.stream)),
             None => (
                 Dialect::of_path(request.uri().path()),
-                extensions.get::<Streaming>().is_some_and(|streaming| streaming.0),
+                extensions.get::<Streaming>().map(|streaming| streaming.0),
             ),
         };
         let usage = extensions.get::<UsageCell>().cloned();

@@ -2,12 +2,10 @@
 
 use super::{
     error::{ErrorEvent, ReplyError},
+    framing::{Framing, Uncut, Unit},
     future::Reading,
 };
-use crate::{
-    dialect::{Meaning, StreamReader, stream_end},
-    sse::{Block, Scanner, SseError},
-};
+use crate::dialect::{Meaning, StreamReader, stream_end};
 use bytes::Bytes;
 use http::{Extensions, HeaderMap};
 use http_body::Body;
@@ -17,31 +15,59 @@ use mainstay_layers::{
 };
 use std::{
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
+
+/// How much is read on after the terminal, to bring the message of the connection below to its end.
+const MOST_DRAINED: usize = 64 << 10;
 
 /// A stream that is read event by event. What it hands out, put together, is what came in.
 pub(super) struct Tee<B> {
     /// `None` once it ended: dropped at once, so that nothing below outlives its use.
     inner: Option<Pin<Box<B>>>,
-    scanner: Scanner,
+    framing: Framing,
     pub(super) reader: StreamReader,
     pub(super) reading: Reading,
     status: http::StatusCode,
     headers: HeaderMap,
     /// None: a judge does not read its own verdict.
     extensions: Extensions,
-    ended: bool,
+    /// The frame that is being cut. Let go before the next one is asked for, so that its buffer can be used again.
+    frame: Bytes,
+    /// Events that go on together: one slice of the frame.
+    run: Option<Bytes>,
+    /// What follows `run`.
+    last: Option<Step>,
+    /// There were signs of life.
+    kept_alive: bool,
+    drained: usize,
 }
 
 /// What a stream does next.
 pub(super) enum Step {
-    /// These bytes, of which the reader says this.
-    Pass(Bytes, Meaning),
-    /// The answer is whole; these bytes, if any, close the stream.
+    /// These bytes: one or more whole events.
+    Pass(Bytes),
+    /// These bytes, of which the last event is the terminal.
+    Terminal(Bytes),
+    /// The stream ended and the answer is whole; these bytes, if any, close it.
     Complete(Bytes),
     /// It failed.
     Failed(Failed),
+}
+
+/// One event, judged.
+pub(super) struct Judged {
+    pub(super) raw: Bytes,
+    pub(super) is_content: bool,
+    /// It is no comment: it counts among the events that are held.
+    pub(super) counts: bool,
+    pub(super) is_terminal: bool,
+}
+
+/// What the judge makes of the next event.
+enum Next {
+    Event(Judged),
+    End(Step),
 }
 
 impl<B> Tee<B>
@@ -52,43 +78,99 @@ where
     pub(super) fn new(body: B, reading: Reading, status: http::StatusCode, headers: HeaderMap) -> Self {
         Self {
             inner: Some(Box::pin(body)),
-            scanner: Scanner::new().with_max_event(reading.layer.config.max_event),
+            framing: Framing::of(reading.dialect, reading.layer.config.max_event),
             reader: StreamReader::new(reading.dialect),
             status,
             headers,
             extensions: Extensions::new(),
             reading,
-            ended: false,
+            frame: Bytes::new(),
+            run: None,
+            last: None,
+            kept_alive: false,
+            drained: 0,
         }
     }
 
-    /// The next event, or the end. After the end: pending for ever, so callers stop asking.
+    /// All events of a frame at once, or the end. After the end: pending for ever, so callers stop asking.
     pub(super) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
-            match self.scanner.next_block() {
-                Ok(Some(block)) => return Poll::Ready(self.read(block)),
-                Ok(None) => {}
-                Err(error) => return Poll::Ready(self.too_large(&error)),
+            match (self.run.take(), self.last.take()) {
+                (None, Some(last)) => return Poll::Ready(last),
+                (Some(run), Some(last)) => {
+                    self.last = Some(last);
+                    return Poll::Ready(Step::Pass(run));
+                }
+                (run, None) => self.run = run,
             }
-            let Some(inner) = &mut self.inner else { return Poll::Pending };
-            match std::task::ready!(inner.as_mut().poll_frame(cx)) {
-                Some(Ok(frame)) => {
-                    // Trailers of a stream say nothing to a caller of an LLM API.
-                    if let Ok(data) = frame.into_data() {
-                        self.scanner.push(data);
+            match self.next() {
+                Some(Next::Event(event)) => {
+                    let (before, run) = match self.run.take() {
+                        None => (None, event.raw),
+                        Some(run) => match join(&self.frame, &run, &event.raw) {
+                            Some(joined) => (None, joined),
+                            None => (Some(run), event.raw),
+                        },
+                    };
+                    if event.is_terminal {
+                        self.last = Some(Step::Terminal(run));
+                    } else {
+                        self.run = Some(run);
+                    }
+                    if let Some(before) = before {
+                        return Poll::Ready(Step::Pass(before));
                     }
                 }
-                Some(Err(error)) => return Poll::Ready(self.broken(error.into())),
-                None => return Poll::Ready(self.eof()),
+                Some(Next::End(end)) => self.last = Some(end),
+                None => {
+                    if let Some(run) = self.run.take() {
+                        self.frame = Bytes::new();
+                        return Poll::Ready(Step::Pass(run));
+                    }
+                    if let Some(end) = ready!(self.poll_frame(cx)) {
+                        return Poll::Ready(end);
+                    }
+                }
             }
         }
+    }
+
+    /// One event at a time, or the end.
+    pub(super) fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Judged, Step>> {
+        loop {
+            match self.next() {
+                Some(Next::Event(event)) => return Poll::Ready(Ok(event)),
+                Some(Next::End(end)) => return Poll::Ready(Err(end)),
+                None => {
+                    if let Some(end) = ready!(self.poll_frame(cx)) {
+                        return Poll::Ready(Err(end));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `b` put behind `a`, where both lie side by side in the frame at hand.
+    pub(super) fn join(&self, a: &Bytes, b: &Bytes) -> Option<Bytes> {
+        join(&self.frame, a, b)
+    }
+
+    /// From here on nothing can be tried again: what only matters for that is let go.
+    pub(super) fn commit(&mut self) {
+        self.headers = HeaderMap::new();
     }
 
     /// Waits for the message of the connection below to end; anything else that still comes is dropped.
     pub(super) fn poll_drained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while let Some(inner) = &mut self.inner {
-            match std::task::ready!(inner.as_mut().poll_frame(cx)) {
-                Some(Ok(_)) => {}
+            match ready!(inner.as_mut().poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    // A frame counts as something even if it is empty: none may come for ever.
+                    self.drained += frame.data_ref().map_or(0, Bytes::len).max(64);
+                    if self.drained > MOST_DRAINED {
+                        self.inner = None;
+                    }
+                }
                 Some(Err(_)) | None => self.inner = None,
             }
         }
@@ -100,53 +182,78 @@ where
         self.inner = None;
     }
 
-    fn read(&mut self, block: Block) -> Step {
-        let meaning = self.reader.read_block(&block);
-        if meaning == Meaning::Error {
-            return self.provider_failed(block);
+    /// The next event of what is here.
+    fn next(&mut self) -> Option<Next> {
+        match self.framing.next() {
+            Ok(unit) => Some(self.read(unit?)),
+            Err(error) => Some(Next::End(self.uncut(&error))),
         }
-        if meaning.is_content() {
-            self.reading.progress.mark();
-        }
-        Step::Pass(block.raw, meaning)
     }
 
-    fn provider_failed(&mut self, block: Block) -> Step {
+    /// Waits for more of the stream; its end, if that is what comes.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+        self.frame = Bytes::new();
+        let Some(inner) = &mut self.inner else { return Poll::Pending };
+        let end = match ready!(inner.as_mut().poll_frame(cx)) {
+            Some(Ok(frame)) => {
+                // Trailers of a stream say nothing to a caller of an LLM API.
+                if let Ok(data) = frame.into_data() {
+                    self.frame = data.clone();
+                    self.framing.push(data);
+                }
+                return Poll::Ready(None);
+            }
+            Some(Err(error)) => self.broken(error.into()),
+            None => self.eof(),
+        };
+        Poll::Ready(Some(end))
+    }
+
+    fn read(&mut self, unit: Unit) -> Next {
+        let meaning = unit.read(&mut self.reader);
+        if meaning == Meaning::Error {
+            return Next::End(self.provider_failed(unit));
+        }
+        let is_content = meaning.is_content();
+        if is_content {
+            self.reading.progress.mark();
+        }
+        let is_terminal = matches!(meaning, Meaning::Terminal { .. });
+        if is_terminal {
+            if self.reader.is_empty_answer() {
+                return Next::End(self.empty());
+            }
+            self.note_usage();
+        }
+        let counts = !unit.is_silent();
+        self.kept_alive |= !counts;
+        Next::Event(Judged { counts, raw: unit.into_raw(), is_content, is_terminal })
+    }
+
+    fn provider_failed(&mut self, unit: Unit) -> Step {
         let head = Head::new(self.status, &self.headers, &self.extensions);
         let (object, reason) = match self.reader.failure() {
             Some(failure) => (&*failure.object, failure.reason.as_deref()),
             None => (&[][..], None),
         };
         let verdict = self.reading.layer.inside(head, object, reason);
-        let data = match &block.event {
-            Some(event) => event.data_bytes().clone(),
-            None => block.bare_json().unwrap_or_default(),
-        };
-        self.fail(verdict, ReplyError::Provider(ErrorEvent::new(block.raw, data)).into())
+        let data = unit.data();
+        self.fail(verdict, ReplyError::Provider(ErrorEvent::new(unit.into_raw(), data)).into())
     }
 
     fn eof(&mut self) -> Step {
         self.inner = None;
-        if std::mem::replace(&mut self.ended, true) {
-            return self.closing(Bytes::new());
-        }
-        match self.scanner.finish() {
-            // An event that lacks its blank line, but is whole: closed off for the caller.
-            Ok(Some(block)) if block.event.is_some() || block.bare_json().is_some() => {
-                let mut raw = block.raw.to_vec();
-                if !block.complete {
-                    raw.extend_from_slice(b"\n\n");
-                }
-                match self.read(Block { raw: raw.into(), ..block }) {
-                    Step::Pass(raw, _) if self.reader.is_complete() => self.closing(raw),
-                    Step::Pass(..) => self.truncated(),
-                    other => other,
-                }
-            }
+        match self.framing.finish() {
             // Half an event is never handed on; blanks and comments at the end are.
-            Ok(Some(block)) if self.reader.is_complete() => self.closing(block.raw),
-            Ok(_) => self.closing(Bytes::new()),
-            Err(error) => self.too_large(&error),
+            Ok(Some(unit)) if unit.is_silent() => self.closing(unit.into_raw()),
+            Ok(Some(unit)) => match unit.closed_off().map(|unit| self.read(unit)) {
+                // An event that lacks its blank line, but is whole.
+                Some(Next::Event(event)) => self.closing(event.raw),
+                Some(Next::End(end)) => end,
+                None => self.closing(Bytes::new()),
+            },
+            Ok(None) | Err(Uncut::Half) => self.closing(Bytes::new()),
+            Err(error) => self.uncut(&error),
         }
     }
 
@@ -164,6 +271,10 @@ where
         if !self.reader.is_complete() {
             return self.truncated();
         }
+        if self.reader.is_empty_answer() {
+            return self.empty();
+        }
+        self.note_usage();
         match stream_end(self.reading.dialect) {
             Some(end) if !self.reader.saw_done() => Step::Complete([rest, end].concat().into()),
             _ => Step::Complete(rest),
@@ -171,25 +282,52 @@ where
     }
 
     fn truncated(&mut self) -> Step {
-        self.fail(Class::Malformed.into(), ReplyError::Truncated.into())
+        // Nothing but signs of life, and then the end: the provider waited for its model until its own time was up.
+        let gave_up = self.kept_alive && self.reader.events() == 0;
+        let class = if gave_up { Class::Timeout } else { Class::Malformed };
+        self.fail(class.into(), ReplyError::Truncated.into())
     }
 
-    fn too_large(&mut self, error: &SseError) -> Step {
-        let SseError::EventTooLarge { limit } = *error;
-        self.fail(Class::TooLarge.into(), ReplyError::EventTooLarge { limit }.into())
+    fn empty(&mut self) -> Step {
+        let what = "the stream ended without a word, a tool call or a token";
+        let verdict = self.reading.layer.classifier.empty_answer();
+        self.fail(verdict, ReplyError::NotAnAnswer { what }.into())
+    }
+
+    fn uncut(&mut self, error: &Uncut) -> Step {
+        match *error {
+            Uncut::TooLarge { limit } => {
+                self.fail(Class::TooLarge.into(), ReplyError::EventTooLarge { limit }.into())
+            }
+            Uncut::Garbled { what } => {
+                self.fail(Class::Malformed.into(), ReplyError::NotAnAnswer { what }.into())
+            }
+            Uncut::Half => self.truncated(),
+        }
     }
 
     fn fail(&mut self, verdict: Verdict, error: BoxError) -> Step {
         self.inner = None;
+        self.note_usage();
         Step::Failed(Failed::new(verdict, error))
     }
 
     /// Writes the tokens down for whoever asked.
-    pub(super) fn note_usage(&self) {
+    fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
             cell.set(self.reader.usage());
         }
     }
+}
+
+/// `a` and `b` as one slice of `frame`, where both lie in it side by side. Nothing is copied.
+fn join(frame: &Bytes, a: &Bytes, b: &Bytes) -> Option<Bytes> {
+    let start = (a.as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
+    let middle = start.checked_add(a.len())?;
+    let end = middle.checked_add(b.len())?;
+    // The frame is alive, so an address inside it can be nothing else.
+    let side_by_side = b.as_ptr() as usize == (a.as_ptr() as usize).checked_add(a.len())?;
+    (side_by_side && end <= frame.len()).then(|| frame.slice(start..end))
 }
 
 impl<B> std::fmt::Debug for Tee<B> {

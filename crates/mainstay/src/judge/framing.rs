@@ -1,0 +1,187 @@
+//! How a stream is cut into events, whichever way its dialect frames them.
+
+use crate::{
+    dialect::{Dialect, Meaning, StreamReader},
+    sse::{
+        self, Block, SseError,
+        framing::{
+            eventstream::{Decoder, FramingError, Message},
+            ndjson::{self, Line, LineTooLarge},
+        },
+    },
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use serde::de::IgnoredAny;
+
+/// Cuts a stream into [`Unit`]s.
+#[derive(Debug)]
+pub(super) enum Framing {
+    /// Server-sent events.
+    Events(sse::Scanner),
+    /// Lines of JSON.
+    Lines(ndjson::Scanner),
+    /// AWS event-stream messages.
+    Messages(Decoder),
+}
+
+/// One event, with the bytes it was made of.
+pub(super) enum Unit {
+    Block(Block),
+    Line(Line),
+    Message(Message),
+}
+
+/// Why a stream cannot be cut any further.
+pub(super) enum Uncut {
+    /// One event is over the limit.
+    TooLarge { limit: usize },
+    /// The bytes are none of this framing.
+    Garbled { what: &'static str },
+    /// It ended inside an event.
+    Half,
+}
+
+/// What a stream of this dialect is called in a content type.
+fn media_type(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Ollama => "application/x-ndjson",
+        Dialect::Converse => "application/vnd.amazon.eventstream",
+        _ => "text/event-stream",
+    }
+}
+
+/// Whether these headers announce a stream of this dialect.
+pub(super) fn announces_stream(dialect: Dialect, headers: &HeaderMap) -> bool {
+    is_type(headers, media_type(dialect))
+}
+
+/// Whether the content type is this one, whatever its parameters.
+pub(super) fn is_type(headers: &HeaderMap, media: &str) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(media.as_bytes())
+}
+
+impl Framing {
+    /// The framing of a dialect, with a bound on each event.
+    pub(super) fn of(dialect: Dialect, max: usize) -> Self {
+        match dialect {
+            Dialect::Ollama => Self::Lines(ndjson::Scanner::new().with_max_line(max)),
+            Dialect::Converse => Self::Messages(Decoder::new().with_max_message(max)),
+            _ => Self::Events(sse::Scanner::new().with_max_event(max)),
+        }
+    }
+
+    pub(super) fn push(&mut self, frame: Bytes) {
+        match self {
+            Self::Events(scanner) => scanner.push(frame),
+            Self::Lines(scanner) => scanner.push(frame),
+            Self::Messages(decoder) => decoder.push(frame),
+        }
+    }
+
+    /// The next whole event; `None` until more is pushed.
+    pub(super) fn next(&mut self) -> Result<Option<Unit>, Uncut> {
+        Ok(match self {
+            Self::Events(scanner) => scanner.next_block()?.map(Unit::Block),
+            Self::Lines(scanner) => scanner.next_line()?.map(Unit::Line),
+            Self::Messages(decoder) => decoder.next_message()?.map(Unit::Message),
+        })
+    }
+
+    /// At the end of the stream: what is left, which may be half an event.
+    pub(super) fn finish(&mut self) -> Result<Option<Unit>, Uncut> {
+        Ok(match self {
+            Self::Events(scanner) => scanner.finish()?.map(Unit::Block),
+            Self::Lines(scanner) => scanner.finish()?.map(Unit::Line),
+            Self::Messages(decoder) => decoder.finish()?.map(Unit::Message),
+        })
+    }
+}
+
+impl Unit {
+    /// What it means to its reader.
+    pub(super) fn read(&self, reader: &mut StreamReader) -> Meaning {
+        match self {
+            Self::Block(block) => reader.read_block(block),
+            Self::Line(line) if line.data.is_empty() => Meaning::Preamble,
+            Self::Line(line) => reader.read_data(b"", &line.data),
+            Self::Message(message) => reader.read_message(message),
+        }
+    }
+
+    pub(super) fn into_raw(self) -> Bytes {
+        match self {
+            Self::Block(block) => block.raw,
+            Self::Line(line) => line.raw,
+            Self::Message(message) => message.raw,
+        }
+    }
+
+    /// Its data: the JSON in it.
+    pub(super) fn data(&self) -> Bytes {
+        match self {
+            Self::Block(block) => match &block.event {
+                Some(event) => event.data_bytes().clone(),
+                None => block.bare_json().unwrap_or_default(),
+            },
+            Self::Line(line) => line.data.clone(),
+            Self::Message(message) => message.payload.clone(),
+        }
+    }
+
+    /// Whether it says nothing to anyone: blanks and comments.
+    pub(super) fn is_silent(&self) -> bool {
+        match self {
+            Self::Block(block) => {
+                let is_comment = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b":");
+                block.event.is_none() && block.raw.split(|byte| matches!(byte, b'\r' | b'\n')).all(is_comment)
+            }
+            Self::Line(line) => line.data.is_empty(),
+            Self::Message(_) => false,
+        }
+    }
+
+    /// The rest at the end of a stream, closed off as its grammar wants it; `None` where it is half an event.
+    pub(super) fn closed_off(self) -> Option<Self> {
+        match self {
+            Self::Block(block) if block.complete => Some(Self::Block(block)),
+            Self::Block(block) if block.event.is_some() || block.bare_json().is_some() => {
+                Some(Self::Block(Block { raw: [&block.raw[..], b"\n\n"].concat().into(), ..block }))
+            }
+            Self::Block(_) => None,
+            Self::Line(line) if line.complete => Some(Self::Line(line)),
+            Self::Line(line) if serde_json::from_slice::<IgnoredAny>(&line.data).is_ok() => {
+                Some(Self::Line(Line { raw: [&line.raw[..], b"\n"].concat().into(), ..line }))
+            }
+            Self::Line(_) => None,
+            Self::Message(message) => Some(Self::Message(message)),
+        }
+    }
+}
+
+impl From<SseError> for Uncut {
+    fn from(error: SseError) -> Self {
+        match error {
+            SseError::EventTooLarge { limit } => Self::TooLarge { limit },
+        }
+    }
+}
+
+impl From<LineTooLarge> for Uncut {
+    fn from(error: LineTooLarge) -> Self {
+        Self::TooLarge { limit: error.limit }
+    }
+}
+
+impl From<FramingError> for Uncut {
+    fn from(error: FramingError) -> Self {
+        match error {
+            FramingError::TooLarge { limit } => Self::TooLarge { limit },
+            FramingError::Checksum => Self::Garbled { what: "a checksum in its event stream is wrong" },
+            FramingError::Malformed => Self::Garbled { what: "a message of its event stream is malformed" },
+            FramingError::Truncated => Self::Half,
+        }
+    }
+}

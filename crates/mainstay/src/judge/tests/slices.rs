@@ -1,0 +1,128 @@
+//! Cut anywhere, a stream is the same stream; cut off anywhere, it is never a whole one.
+
+use super::*;
+
+const CHAT: &str = concat!(
+    ": hello\n\n",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hé\"}}]}\r\n\r\n",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"llo\"}}]}\n\n",
+    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\n",
+    "data: [DONE]\n\n",
+);
+
+const MESSAGES: &str = concat!(
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n",
+    "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+    "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+    "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n",
+    "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+    "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n",
+    "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+);
+
+const RESPONSES: &str = concat!(
+    "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\",\"status\":\"in_progress\"}}\n\n",
+    "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n",
+    "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"type\":\"message\"}],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n",
+);
+
+fn samples() -> [(Play, &'static str, &'static str); 3] {
+    let at = |path, kind| Play { path, kind, ..Play::default() };
+    [
+        // The third is what makes the answer whole.
+        (at("/v1/chat/completions", Kind::OpenAi), CHAT, "\"finish_reason\":\"stop\"}]}"),
+        (at("/v1/messages", Kind::Anthropic), MESSAGES, "{\"type\":\"message_stop\"}"),
+        (at("/v1/responses", Kind::OpenAi), RESPONSES, "\"output_tokens\":1}}}"),
+    ]
+}
+
+fn bytes(text: &'static str, at: std::ops::Range<usize>) -> Act {
+    Act::Data(Bytes::from_static(&text.as_bytes()[at]))
+}
+
+/// The ends of all events of a sample.
+fn boundaries(sample: &str) -> Vec<usize> {
+    let ends = |mark: &'static str| sample.match_indices(mark).map(move |(at, _)| at + mark.len());
+    [0].into_iter().chain(ends("\n\n")).chain(ends("\r\n\r\n")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_way_to_cut_a_stream_in_three_gives_the_same_bytes() {
+    for (play, sample, _) in samples() {
+        let whole = drain(play.texts(&[sample]).await.unwrap().into_body()).await;
+        assert_eq!((text(&whole.0).as_str(), whole.1.is_none()), (sample, true));
+        let step = if cfg!(miri) { 97 } else { 7 };
+        for first in 0..sample.len() {
+            for second in (first..sample.len()).step_by(step) {
+                let acts = [
+                    bytes(sample, 0..first),
+                    bytes(sample, first..second),
+                    bytes(sample, second..sample.len()),
+                ];
+                let (frames, error) = drain(play.acts(acts).await.unwrap().into_body()).await;
+                assert!(error.is_none(), "{first} {second}");
+                assert_eq!(text(&frames), sample, "{first} {second}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn byte_by_byte_a_stream_is_the_same_and_goes_on_event_by_event() {
+    for (play, sample, _) in samples() {
+        let acts = (0..sample.len()).map(|at| bytes(sample, at..at + 1));
+        let (frames, error) = drain(play.acts(acts).await.unwrap().into_body()).await;
+        assert!(error.is_none());
+        assert_eq!(frames.concat(), sample.as_bytes());
+        let boundaries = boundaries(sample);
+        let mut at = 0;
+        for frame in &frames {
+            at += frame.len();
+            // Of a CRLF that two frames share, the LF comes by itself.
+            assert!(boundaries.contains(&at) || boundaries.contains(&(at + 1)), "{at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor_half_an_event_handed_on() {
+    for (play, sample, end) in samples() {
+        let whole_at = sample.rfind(end).unwrap() + end.len();
+        let boundaries = boundaries(sample);
+        for cut in 0..sample.len() {
+            for broken in [false, true] {
+                let acts = [bytes(sample, 0..cut)].into_iter().chain(broken.then(reset));
+                let outcome = play.acts(acts).await;
+                // A connection that broke may have lost the line ends: only what is closed off counts then.
+                let whole = cut >= if broken { whole_at + 2 } else { whole_at };
+                let response = match outcome {
+                    Ok(response) if response.status() == 200 => response,
+                    other => {
+                        let verdict = verdict(&other);
+                        assert!(!whole, "{cut}: {verdict:?}");
+                        assert!(
+                            !verdict.is_success() && !verdict.committed && verdict.is_retryable(),
+                            "{cut}"
+                        );
+                        continue;
+                    }
+                };
+                let (frames, error) = drain(response.into_body()).await;
+                let got = text(&frames);
+                assert_eq!(error.is_none(), whole, "{cut} of {sample}");
+                if let Some(error) = error {
+                    assert!(failed(error).verdict().committed);
+                    // A blank line of CRLF that was cut before its LF is one all the same.
+                    let ends = [got.len(), got.len() + 1];
+                    assert!(ends.iter().any(|end| boundaries.contains(end)), "{cut}: {got}");
+                    assert!(sample.starts_with(&got), "{cut}: {got}");
+                } else {
+                    assert!(got.ends_with("\n\n"), "{cut}: {got}");
+                    assert!(got.matches("[DONE]").count() == usize::from(sample == CHAT), "{cut}: {got}");
+                }
+            }
+        }
+    }
+}
