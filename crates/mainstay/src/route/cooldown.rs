@@ -98,15 +98,13 @@ impl Cooldown {
             return;
         }
         let span = match (verdict.class, verdict.wait) {
-            (
-                Class::RateLimited
-                | Class::QuotaExhausted
-                | Class::Auth
-                | Class::NotFound
-                | Class::Overloaded,
-                Some(wait),
-            ) => wait,
+            (Class::RateLimited | Class::QuotaExhausted | Class::Auth | Class::NotFound, Some(wait)) => wait,
+            // Overload is ill health, and the circuit's business; but where another target answers meanwhile, a server that
+            // named a time is not asked before it.
+            (Class::Overloaded, Some(wait)) if another_target => wait,
             (Class::QuotaExhausted | Class::Auth | Class::NotFound, None) if another_target => UNTIMED,
+            // A daily limit.
+            (Class::RateLimited, None) if another_target && verdict.retry == Some(false) => UNTIMED,
             _ => return,
         };
         let until = u64::try_from((self.0.start.elapsed() + span).as_millis()).unwrap_or(u64::MAX);
