@@ -194,3 +194,29 @@ async fn a_short_clock_is_not_missed_after_a_long_one_stood_still() {
     assert_timeout(&error, TimeoutKind::Idle, Phase::Body, secs(5));
     assert_elapsed(start, secs(38));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_waited_before_the_request_was_sent_whole_is_not_charged() {
+    let (mut under, mut handle) = under(TimeoutConfig::new().with_attempt(secs(4)));
+    let (feed, request) = upload();
+    let (future, request, send) = call(&mut under, &mut handle, request).await;
+    let (replies, reply_body) = fed();
+    send.send_response(reply(JSON, reply_body));
+    let mut body = future.await.unwrap().into_body();
+    let start = Instant::now();
+    let server = async {
+        sleep(secs(3)).await;
+        replies.data("early");
+    };
+    let upload = async move {
+        sleep(secs(6)).await;
+        drop(feed);
+    };
+    let read = async {
+        data(&mut body).await;
+        failure(&mut body).await
+    };
+    let (error, (), (), ()) = tokio::join!(read, server, upload, sent(request));
+    assert_timeout(&error, TimeoutKind::Attempt, Phase::Body, secs(4));
+    assert_elapsed(start, secs(10));
+}
