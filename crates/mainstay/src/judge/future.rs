@@ -366,7 +366,11 @@ impl Reading {
                 let verdict = self.layer.inside(Head::of_parts(&parts), object, reason.as_deref());
                 return Ok(error_reply(parts, body, verdict));
             }
-            Whole::Empty => "it holds no answer",
+            Whole::Empty => {
+                let verdict = self.layer.classifier.empty_answer();
+                let error = ReplyError::NotAnAnswer { what: "it holds no answer" };
+                return Err(Failed::new(verdict, error).into());
+            }
             Whole::NotJson if body.iter().all(u8::is_ascii_whitespace) => "it is empty",
             Whole::NotJson => "it is not JSON",
         };
