@@ -216,6 +216,19 @@ async fn streams_are_judged_as_they_deserve_wherever_they_are_read() {
     check(33, judged);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_judge_says_of_whole_replies_what_the_helper_says() {
+    let mut judged = Vec::new();
+    for case in cases(&["http"]) {
+        let (verdict, _) = through_a_judge(&case, bytes(&case.reply)).await;
+        if case.judged.class == "content_policy" && verdict.is_success() {
+            continue;
+        }
+        judged.push((case, verdict));
+    }
+    check(124, judged);
+}
+
 #[test]
 fn grpc_replies_are_judged_by_their_status() {
     check(

@@ -27,7 +27,7 @@ pin_project! {
         Whole { bytes: Bytes },
         Stream {
             held: Bytes,
-            tee: Tee<B>,
+            tee: Box<Tee<B>>,
             phase: Phase,
             #[pin]
             linger: Option<Sleep>,
@@ -56,7 +56,7 @@ impl<B> JudgeBody<B> {
         Self { state: State::Whole { bytes } }
     }
 
-    pub(super) fn stream(held: Bytes, tee: Tee<B>, phase: Phase) -> Self {
+    pub(super) fn stream(held: Bytes, tee: Box<Tee<B>>, phase: Phase) -> Self {
         Self { state: State::Stream { held, tee, phase, linger: None } }
     }
 

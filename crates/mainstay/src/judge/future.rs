@@ -102,7 +102,8 @@ impl Collected {
 /// A stream of which no content has been seen.
 #[derive(Debug)]
 struct Held<B> {
-    tee: Option<Tee<B>>,
+    // Boxed: it is large, and most calls are no streams.
+    tee: Option<Box<Tee<B>>>,
     slices: Vec<Bytes>,
     events: usize,
     bytes: usize,
@@ -221,7 +222,7 @@ where
 /// How a stream's hold ended.
 enum Released<B> {
     /// Hand it on from here.
-    Go(Bytes, Tee<B>, Phase),
+    Go(Bytes, Box<Tee<B>>, Phase),
     /// It failed before anything reached the caller.
     Failed(Failed),
 }
@@ -232,7 +233,7 @@ where
     B::Error: Into<BoxError>,
 {
     fn new(tee: Tee<B>) -> Self {
-        Self { tee: Some(tee), slices: Vec::new(), events: 0, bytes: 0 }
+        Self { tee: Some(Box::new(tee)), slices: Vec::new(), events: 0, bytes: 0 }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Released<B>> {
@@ -366,7 +367,11 @@ impl Reading {
                 let verdict = self.layer.inside(Head::of_parts(&parts), object, reason.as_deref());
                 return Ok(error_reply(parts, body, verdict));
             }
-            Whole::Empty => "it holds no answer",
+            Whole::Empty => {
+                let verdict = self.layer.classifier.empty_answer();
+                let error = ReplyError::NotAnAnswer { what: "it holds no answer" };
+                return Err(Failed::new(verdict, error).into());
+            }
             Whole::NotJson if body.iter().all(u8::is_ascii_whitespace) => "it is empty",
             Whole::NotJson => "it is not JSON",
         };
