@@ -5,7 +5,7 @@ use super::{
     failed::CallFailed,
     target::{ReplyBody, Skip, Target},
 };
-use crate::{body::RequestBody, peek::Call};
+use crate::{body::RequestBody, peek::Call, translate::Untranslatable};
 use http::{Request, Response, StatusCode, request};
 use mainstay_layers::{
     BoxError,
@@ -148,6 +148,16 @@ impl Fallback {
                     response.extensions_mut().insert(Served { target: target.name.clone(), model, tries });
                     return Ok(response);
                 }
+                Outcome::Failed(verdict, Some(source))
+                    if find_cause::<Untranslatable>(&*source).is_some() =>
+                {
+                    let why = Refusal::untranslatable(verdict, source);
+                    log.refused(why.entry(target, model));
+                    refusal = Some(match refusal {
+                        Some(other) => other.sooner(why),
+                        None => why,
+                    });
+                }
                 Outcome::Failed(verdict, source) => {
                     if verdict.class == Class::Rejected {
                         log.refused(rejected(target, model, &verdict, source.as_ref()));
@@ -233,6 +243,7 @@ struct Refusal {
     class: &'static str,
     status: StatusCode,
     verdict: Verdict,
+    source: Option<BoxError>,
 }
 
 impl Refusal {
@@ -244,6 +255,7 @@ impl Refusal {
                 verdict: Verdict::new(Class::InvalidRequest)
                     .with_code(Some("unsupported_by_target"))
                     .with_message(Some("the target does not have this endpoint")),
+                source: None,
             },
             Skip::Open { retry_in } => Self {
                 class: "circuit_open",
@@ -251,13 +263,23 @@ impl Refusal {
                 verdict: Verdict::new(Class::Rejected)
                     .with_wait(Some(*retry_in))
                     .with_message(Some("the provider's circuit is open after repeated failures")),
+                source: None,
             },
             Skip::Cooling(cooling) => Self {
                 class: "cooling",
                 status: cooling.status,
                 verdict: cooling.verdict.clone().with_wait(Some(cooling.left)),
+                source: None,
             },
         }
+    }
+
+    /// The call cannot be written in the target's dialect.
+    fn untranslatable(verdict: Verdict, source: BoxError) -> Self {
+        let verdict = Verdict::new(Class::InvalidRequest)
+            .with_code(verdict.code.as_deref())
+            .with_message(verdict.message.as_deref());
+        Self { class: "unsupported", status: StatusCode::BAD_REQUEST, verdict, source: Some(source) }
     }
 
     /// Of two, the one that ends sooner; a target that does not speak the dialect counts only where all are so.
@@ -281,11 +303,16 @@ impl Refusal {
     }
 
     fn into_failed(self, log: &AttemptLog) -> CallFailed {
+        let untranslatable = self
+            .source
+            .as_deref()
+            .and_then(|source| find_cause::<Untranslatable>(source))
+            .map(|why| why.code);
         let code = match self.class {
-            "unsupported" => "unsupported_by_target",
+            "unsupported" => untranslatable.unwrap_or("unsupported_by_target"),
             "cooling" => self.verdict.class.as_str(),
             other => other,
         };
-        CallFailed::new(log, self.verdict, None).with_status(self.status, code)
+        CallFailed::new(log, self.verdict, self.source).with_status(self.status, code)
     }
 }

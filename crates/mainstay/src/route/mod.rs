@@ -33,6 +33,7 @@ mod pattern;
 mod router;
 mod target;
 
+pub(crate) use self::attempt::AskedModel;
 pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
     TargetName,
