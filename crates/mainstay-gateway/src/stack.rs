@@ -4,7 +4,6 @@ use crate::config::{Config, Proxy, settings};
 use http::Uri;
 use mainstay::{
     client::{BuildError, Client, Protocol},
-    dialect::ErrorFamily,
     endpoint::EndpointLayer,
     judge::{JudgeConfig, JudgeLayer},
     layers::{
@@ -15,9 +14,10 @@ use mainstay::{
         timeout::{TimeoutConfig, TimeoutLayer},
     },
     peek::Call,
-    provider::{Kind, Native},
+    provider::Kind,
     route::{AttemptLayer, Fallback, Observe, Prefill, Router, Target, TargetName},
     secret::{ApiKey, Redactor},
+    translate::TranslateLayer,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -155,7 +155,9 @@ impl<'a> ProviderParts<'a> {
         let name = Arc::new(name);
         let settings = self.settings;
         let breaker = circuit(&settings.breaker, &name);
+        let translate = self.translate(&name);
         let stack = ServiceBuilder::new()
+            .layer(translate.clone())
             .layer(IdempotencyLayer::new())
             .layer(self.retry())
             .layer(CircuitBreakerLayer::new(breaker.clone()))
@@ -167,12 +169,11 @@ impl<'a> ProviderParts<'a> {
             .layer(DecompressionLayer::new())
             .layer(self.endpoint.clone())
             .service(self.client.clone());
-        let native = self.kind.profile().native;
         Target::new(name, stack)
             .with_breaker(breaker)
             .with_own_key(settings.api_key.is_some())
             .with_prefill(prefill(self.kind))
-            .with_calls(move |call: &Call| speaks(native, call.family))
+            .with_calls(move |call: &Call| translate.takes(call))
     }
 
     fn retry(&self) -> RetryLayer {
@@ -211,6 +212,15 @@ impl<'a> ProviderParts<'a> {
             .with_progress(on(clocks.progress))
     }
 
+    fn translate(&self, name: &TargetName) -> TranslateLayer {
+        let limits = &self.settings.limits;
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        TranslateLayer::new(self.kind)
+            .with_name(name.to_string())
+            .with_max_event(size(limits.sse_event))
+            .with_max_reply(size(limits.response_body))
+    }
+
     fn limit(&self) -> BodyLimitLayer {
         let limits = &self.settings.limits;
         let layer = BodyLimitLayer::new().response(limits.response_body);
@@ -228,16 +238,6 @@ fn prefill(kind: Kind) -> Prefill {
         Kind::Vllm => Prefill::ContinueFinal,
         _ => Prefill::Message,
     }
-}
-
-/// Whether a provider has the endpoint that a call wants.
-fn speaks(native: Native, family: ErrorFamily) -> bool {
-    matches!(
-        (native, family),
-        (Native::OpenAi, ErrorFamily::OpenAi)
-            | (Native::Anthropic, ErrorFamily::Anthropic)
-            | (Native::Gemini, ErrorFamily::Gemini)
-    )
 }
 
 fn client(settings: &settings::Provider) -> Result<Client, BuildError> {

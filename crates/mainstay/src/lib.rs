@@ -33,6 +33,7 @@ pub mod provider;
 pub mod route;
 pub mod secret;
 pub mod sse;
+pub mod translate;
 
 pub use mainstay_layers as layers;
 pub use mainstay_layers::BoxError;

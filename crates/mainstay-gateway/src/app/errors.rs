@@ -14,6 +14,7 @@ use mainstay::{
     peek::PeekError,
     route::{CallFailed, ModelNotFound, own_words},
     secret::Redactor,
+    translate::Untranslatable,
 };
 use std::time::Duration;
 
@@ -150,7 +151,7 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
             code,
             error_type: None,
             message: &short(&message),
-            param: None,
+            param: find_cause::<Untranslatable>(failed).and_then(|why| why.param.as_deref()),
             attempts: &attempts,
         };
         render_error(family, &error)

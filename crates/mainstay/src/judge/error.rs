@@ -40,7 +40,7 @@ pub struct ErrorEvent {
 }
 
 impl ErrorEvent {
-    pub(super) fn new(raw: Bytes, data: Bytes) -> Self {
+    pub(crate) fn new(raw: Bytes, data: Bytes) -> Self {
         Self { raw, data }
     }
 }

@@ -56,6 +56,11 @@ impl Call {
         Ok(Self { model_range: peeked.model_range, ..self.clone() })
     }
 
+    /// The same call as it is written in another dialect; where the model's name stands there is not known.
+    pub(crate) fn in_dialect(&self, dialect: Dialect) -> Self {
+        Self { dialect, family: dialect.error_family(), model_range: 0..0, ..self.clone() }
+    }
+
     /// `body` with the model's name replaced and nothing else touched.
     pub fn rename(&self, body: &RequestBody, model: &str) -> RequestBody {
         if *self.model == *model {

@@ -59,7 +59,7 @@ impl std::fmt::Display for TargetName {
 
 /// The model that a fallback asks of a target, in the request's extensions.
 #[derive(Clone, Debug)]
-pub(super) struct AskedModel(pub(super) Arc<str>);
+pub(crate) struct AskedModel(pub(crate) Arc<str>);
 
 /// The end of one try.
 #[derive(Clone, Debug)]

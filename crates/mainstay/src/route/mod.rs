@@ -36,6 +36,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use self::attempt::AskedModel;
 pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
     TargetName,

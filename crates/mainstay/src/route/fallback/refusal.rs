@@ -5,6 +5,7 @@ use super::super::{
     failed::CallFailed,
     target::{Skip, Target},
 };
+use crate::translate::Untranslatable;
 use http::StatusCode;
 use mainstay_layers::{
     BoxError,
@@ -19,6 +20,7 @@ pub(in super::super) struct Refusal {
     class: &'static str,
     status: StatusCode,
     verdict: Verdict,
+    source: Option<BoxError>,
 }
 
 impl Refusal {
@@ -30,6 +32,7 @@ impl Refusal {
                 verdict: Verdict::new(Class::InvalidRequest)
                     .with_code(Some("unsupported_by_target"))
                     .with_message(Some("the target does not have this endpoint")),
+                source: None,
             },
             Skip::Open { retry_in } => Self {
                 class: "circuit_open",
@@ -37,21 +40,34 @@ impl Refusal {
                 verdict: Verdict::new(Class::Rejected)
                     .with_wait(Some(*retry_in))
                     .with_message(Some("the provider's circuit is open after repeated failures")),
+                source: None,
             },
             Skip::Cooling(cooling) => Self {
                 class: "cooling",
                 status: cooling.status,
                 verdict: cooling.verdict.clone().with_wait(Some(cooling.left)),
+                source: None,
             },
         }
     }
 
+    /// The call cannot be written in the target's dialect.
+    pub(super) fn untranslatable(verdict: &Verdict, source: BoxError) -> Self {
+        let verdict = Verdict::new(Class::InvalidRequest)
+            .with_code(verdict.code.as_deref())
+            .with_message(verdict.message.as_deref());
+        Self { class: "unsupported", status: StatusCode::BAD_REQUEST, verdict, source: Some(source) }
+    }
+
     /// Of two, the one that ends sooner; a target that does not speak the dialect counts only where all are so.
-    pub(in super::super) fn sooner(self, other: Self) -> Self {
-        match (self.verdict.wait, other.verdict.wait) {
-            (Some(a), Some(b)) if b < a => other,
-            (None, Some(_)) => other,
-            _ => self,
+    pub(in super::super) fn or_sooner(self, other: Option<Self>) -> Self {
+        match (other, self) {
+            (None, this) => this,
+            (Some(other), this) => match (other.verdict.wait, this.verdict.wait) {
+                (Some(a), Some(b)) if b < a => this,
+                (None, Some(_)) => this,
+                _ => other,
+            },
         }
     }
 
@@ -67,12 +83,15 @@ impl Refusal {
     }
 
     pub(in super::super) fn into_failed(self, log: &AttemptLog) -> CallFailed {
+        let source = self.source.as_deref();
+        let untranslatable =
+            source.and_then(|source| find_cause::<Untranslatable>(source)).map(|why| why.code);
         let code = match self.class {
-            "unsupported" => "unsupported_by_target",
+            "unsupported" => untranslatable.unwrap_or("unsupported_by_target"),
             "cooling" => self.verdict.class.as_str(),
             other => other,
         };
-        CallFailed::new(log, self.verdict, None).with_status(self.status, code)
+        CallFailed::new(log, self.verdict, self.source).with_status(self.status, code)
     }
 }
 

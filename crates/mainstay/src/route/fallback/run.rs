@@ -10,13 +10,14 @@ use super::{
     Fallback, Refusal, Served,
     refusal::rejected,
 };
-use crate::{body::RequestBody, peek::Call};
+use crate::{body::RequestBody, peek::Call, translate::Untranslatable};
 use http::{Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
 use mainstay_layers::{
     BoxError,
     classify::{Class, Classify, Head, HttpClassifier, Verdict},
     deadline::{Deadline, DeadlineExceeded},
+    error::find_cause,
     retry::NextTarget,
 };
 use std::sync::Arc;
@@ -56,10 +57,7 @@ impl Run {
 
         for (at, target) in targets.iter().enumerate() {
             if let Some(why) = self.passes_by(target) {
-                refusal = Some(match refusal {
-                    Some(other) => other.sooner(why),
-                    None => why,
-                });
+                refusal = Some(why.or_sooner(refusal));
                 continue;
             }
             if self.is_late() {
@@ -72,6 +70,13 @@ impl Run {
             let Some(request) = self.request(&model, next, rest.is_empty()) else { break };
             match ask(target, request).await {
                 Outcome::Answered(response) => return Ok(self.answer(response, target, model, rest)),
+                Outcome::Failed(verdict, Some(source))
+                    if find_cause::<Untranslatable>(&*source).is_some() =>
+                {
+                    let why = Refusal::untranslatable(&verdict, source);
+                    self.log.refused(why.entry(target, model));
+                    refusal = Some(why.or_sooner(refusal));
+                }
                 Outcome::Failed(verdict, source) => {
                     let goes_on = verdict.falls_back();
                     self.note_failure(&targets, target, model, &verdict, source.as_ref());

@@ -1,0 +1,337 @@
+//! Streams of `/v1/chat/completions`.
+
+use super::answer::{read_tokens, reason, write_tokens};
+use crate::{
+    dialect::Finish,
+    translate::{
+        event::{Event, Tokens, conclude, filled, id_with, now},
+        form::Wishes,
+        json::Json,
+        out::Out,
+    },
+};
+use std::borrow::Cow;
+
+/// More tool calls in one answer are nobody's.
+const MAX_CALLS: usize = 1024;
+
+/// Arguments that are held until the name of their call is known.
+const MAX_EARLY: usize = 1 << 20;
+
+/// Reads chunks, and whole completions.
+#[derive(Debug, Default)]
+pub(in crate::translate) struct Events {
+    started: bool,
+    ended: bool,
+    calls: Vec<Begun>,
+    early: usize,
+}
+
+/// A tool call that was spoken of.
+#[derive(Debug)]
+struct Begun {
+    index: Option<u64>,
+    id: String,
+    /// Arguments that came before the name. `None` once the name is known.
+    early: Option<String>,
+}
+
+impl Events {
+    /// Reads a chunk, or a completion.
+    pub(in crate::translate) fn read<'a>(
+        &mut self,
+        chunk: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        // A list that holds one reply.
+        let chunk = chunk.items().and_then(|mut items| items.next()).unwrap_or(chunk);
+        if !chunk.is_object() {
+            return Err("an event of its stream is no object");
+        }
+        let (mut choices, mut usage, mut id, mut model, mut created) = (None, None, None, None, None);
+        for (name, value) in chunk.fields() {
+            match &*name {
+                "choices" => choices = Some(value),
+                "usage" => usage = Some(value),
+                "x_groq" => usage = value.get("usage").or(usage),
+                "id" => id = value.text().filter(|id| !id.is_empty()),
+                "model" => model = value.text(),
+                "created" => created = value.count(),
+                _ => {}
+            }
+        }
+        if !std::mem::replace(&mut self.started, true) {
+            events.push(Event::Start { id, model, created });
+        }
+        let choice = choices.into_iter().flat_map(Json::each);
+        let first = choice.clone().find(|choice| choice.get("index").and_then(Json::count).unwrap_or(0) == 0);
+        if let Some(choice) = first {
+            self.read_choice(choice, events)?;
+        }
+        if let Some(usage) = usage.filter(|usage| usage.is_object()) {
+            events.push(Event::Tokens(read_tokens(usage)));
+        }
+        Ok(())
+    }
+
+    fn read_choice<'a>(&mut self, choice: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
+        if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
+            self.read_delta(delta, events)?;
+        }
+        if let Some(reason) = choice.get("finish_reason").and_then(Json::text) {
+            if let Some(reason) = Finish::of_reason(&reason) {
+                events.push(Event::Finish { reason, stop: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_delta<'a>(&mut self, delta: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
+        let mut thought = None;
+        let mut rank = usize::MAX;
+        let (mut content, mut refusal, mut calls, mut function) = (None, None, None, None);
+        for (name, value) in delta.fields() {
+            // Some tell the same thought under two names.
+            const THOUGHTS: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
+            if let Some(at) = THOUGHTS.iter().position(|thought| *thought == name) {
+                if at < rank {
+                    if let Some(text) = filled(Some(value)) {
+                        (thought, rank) = (Some(text), at);
+                    }
+                }
+                continue;
+            }
+            match &*name {
+                "content" => content = Some(value),
+                "refusal" => refusal = filled(Some(value)),
+                "tool_calls" => calls = Some(value),
+                "function_call" => function = Some(value),
+                _ => {}
+            }
+        }
+        events.extend(thought.map(Event::Thought));
+        if let Some(content) = content {
+            read_content(content, events);
+        }
+        events.extend(refusal.map(Event::Refusal));
+        for call in calls.into_iter().flat_map(Json::each) {
+            self.read_call(call, events)?;
+        }
+        if let Some(function) = function.filter(|function| function.is_object()) {
+            self.read_function(Some(0), None, function, events)?;
+        }
+        Ok(())
+    }
+
+    fn read_call<'a>(&mut self, call: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
+        let index = call.get("index").and_then(Json::count);
+        let id = call.get("id").and_then(Json::text).filter(|id| !id.is_empty());
+        let function = call.get("function").unwrap_or(call);
+        self.read_function(index, id, function, events)
+    }
+
+    fn read_function<'a>(
+        &mut self,
+        index: Option<u64>,
+        id: Option<Cow<'a, str>>,
+        function: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        let name = function.get("name").and_then(Json::text).filter(|name| !name.is_empty());
+        let arguments = match function.get("arguments") {
+            Some(object) if object.is_object() => {
+                Some(Cow::Owned(crate::translate::out::escape(object.raw())))
+            }
+            text => filled(text),
+        };
+        let found = match (&id, index) {
+            // Ids beat indexes: some count every call 0, some not at all, some repeat the id in each piece.
+            (Some(id), _) => self.calls.iter().rposition(|call| call.id == **id),
+            (None, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            // A name begins a call.
+            (None, None) if name.is_some() => None,
+            (None, None) => self.calls.len().checked_sub(1),
+        };
+        let call = match found {
+            Some(call) => call,
+            None if self.calls.len() == MAX_CALLS => return Err("it calls too many tools"),
+            None => {
+                let id = id.map_or_else(|| format!("call_{}", self.calls.len() + 1), Cow::into_owned);
+                self.calls.push(Begun { index, id, early: Some(String::new()) });
+                self.calls.len() - 1
+            }
+        };
+        let Some(begun) = self.calls.get_mut(call) else { return Ok(()) };
+        let call = call as u64;
+        match (&mut begun.early, name) {
+            (Some(early), Some(name)) => {
+                events.push(Event::Call { call, id: Cow::Owned(begun.id.clone()), name });
+                if !early.is_empty() {
+                    events.push(Event::Arguments { call, text: Cow::Owned(std::mem::take(early)) });
+                }
+                begun.early = None;
+            }
+            (Some(early), None) => {
+                let more = arguments.unwrap_or_default();
+                self.early += more.len();
+                if self.early > MAX_EARLY {
+                    return Err("a tool call has no name");
+                }
+                early.push_str(&more);
+                return Ok(());
+            }
+            (None, _) => {}
+        }
+        events.extend(arguments.map(|text| Event::Arguments { call, text }));
+        Ok(())
+    }
+
+    /// The end: `[DONE]`, or that of the body.
+    pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            events.push(Event::End);
+        }
+    }
+}
+
+/// Text, or a list of parts (Mistral).
+fn read_content<'a>(content: Json<'a>, events: &mut Vec<Event<'a>>) {
+    if content.items().is_none() {
+        events.extend(filled(Some(content)).map(Event::Text));
+        return;
+    }
+    for part in content.each() {
+        match part.get("type").and_then(Json::text).as_deref() {
+            Some("text" | "output_text") => events.extend(filled(part.get("text")).map(Event::Text)),
+            Some("refusal") => events.extend(filled(part.get("refusal")).map(Event::Refusal)),
+            Some("thinking") => {
+                let inner = part.get("thinking");
+                events.extend(filled(inner).map(Event::Thought));
+                for piece in inner.into_iter().flat_map(Json::each) {
+                    events.extend(filled(piece.get("text")).map(Event::Thought));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Writes chunks.
+#[derive(Debug)]
+pub(in crate::translate) struct Stream {
+    wishes: Wishes,
+    /// What every chunk begins with, up to its choices. Empty until the answer has begun.
+    head: String,
+    calls: Vec<u64>,
+    refused: bool,
+    finish: Option<Finish>,
+    tokens: Tokens,
+    ended: bool,
+}
+
+impl Stream {
+    pub(in crate::translate) fn new(wishes: Wishes) -> Self {
+        Self {
+            wishes,
+            head: String::new(),
+            calls: Vec::new(),
+            refused: false,
+            finish: None,
+            tokens: Tokens::default(),
+            ended: false,
+        }
+    }
+
+    pub(in crate::translate) fn write(
+        &mut self,
+        event: Event<'_>,
+        out: &mut Out,
+    ) -> Result<(), &'static str> {
+        if let Event::Start { id, model, created } = &event {
+            self.begin(id.as_deref(), model.as_deref(), *created, out);
+            return Ok(());
+        }
+        if self.head.is_empty() {
+            self.begin(None, None, None, out);
+        }
+        match event {
+            Event::Start { .. } => {}
+            Event::Text(text) => self.chunk(out, |out| {
+                out.key("content").pieces([&*text]);
+            }),
+            Event::Thought(text) => self.chunk(out, |out| {
+                out.key("reasoning_content").pieces([&*text]);
+            }),
+            Event::Refusal(text) => {
+                self.refused = true;
+                self.chunk(out, |out| {
+                    out.key("refusal").pieces([&*text]);
+                });
+            }
+            Event::Call { call, id, name } => {
+                let index = self.calls.len() as u64;
+                self.calls.push(call);
+                self.chunk(out, |out| {
+                    out.key("tool_calls").open('[').open('{').field_number("index", index);
+                    out.field_str("id", &id).field_str("type", "function").key("function").open('{');
+                    out.field_str("name", &name).field_str("arguments", "").close('}').close('}').close(']');
+                });
+            }
+            Event::Arguments { call, text } => {
+                let Some(index) = self.calls.iter().position(|known| *known == call) else { return Ok(()) };
+                self.chunk(out, |out| {
+                    out.key("tool_calls").open('[').open('{').field_number("index", index as u64);
+                    out.key("function").open('{').key("arguments").pieces([&*text]);
+                    out.close('}').close('}').close(']');
+                });
+            }
+            Event::Finish { reason, .. } => self.finish = Some(reason),
+            Event::Tokens(tokens) => self.tokens.update(tokens),
+            Event::End => self.end(out),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, id: Option<&str>, model: Option<&str>, created: Option<u64>, out: &mut Out) {
+        if !self.head.is_empty() {
+            return;
+        }
+        let mut head = Out::with_capacity(160);
+        head.open('{')
+            .field_str("id", &id_with("chatcmpl-", id))
+            .field_str("object", "chat.completion.chunk");
+        head.field_number("created", created.unwrap_or_else(now))
+            .field_str("model", model.unwrap_or_default());
+        if self.wishes.include_usage {
+            head.field_raw("usage", "null");
+        }
+        self.head = head.finish();
+        self.chunk(out, |out| {
+            out.field_str("role", "assistant").field_str("content", "");
+        });
+    }
+
+    fn chunk(&self, out: &mut Out, delta: impl FnOnce(&mut Out)) {
+        out.event(None).raw(&self.head);
+        out.key("choices").open('[').open('{').field_number("index", 0).key("delta").open('{');
+        delta(out);
+        out.close('}').field_raw("finish_reason", "null").close('}').close(']').close('}').end_event();
+    }
+
+    fn end(&mut self, out: &mut Out) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let reason = reason(conclude(self.finish, !self.calls.is_empty(), self.refused));
+        out.event(None).raw(&self.head);
+        out.key("choices").open('[').open('{').field_number("index", 0).key("delta").open('{').close('}');
+        out.field_str("finish_reason", reason).close('}').close(']').close('}').end_event();
+        if self.wishes.include_usage {
+            out.event(None).raw(self.head.strip_suffix(",\"usage\":null").unwrap_or(&self.head));
+            out.key("choices").open('[').close(']').key("usage");
+            write_tokens(&self.tokens, out);
+            out.close('}').end_event();
+        }
+        out.verbatim("data: [DONE]\n\n");
+    }
+}

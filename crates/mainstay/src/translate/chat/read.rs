@@ -1,0 +1,347 @@
+//! Reading a request of `/v1/chat/completions`.
+
+use crate::translate::{
+    error::Refused,
+    form::{
+        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source,
+        Tool, ToolResult,
+    },
+    json::Json,
+};
+use std::borrow::Cow;
+
+/// Fields without a bearing on the answer, or that mean nothing to another provider.
+const DROPPED: [&str; 10] = [
+    "model",
+    "metadata",
+    "store",
+    "service_tier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "prompt_cache_options",
+    "moderation",
+    "stream_options",
+    "include_reasoning",
+];
+
+pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refused> {
+    let mut request = Request { stop_name: "stop", ..Request::default() };
+    // Chat callers see what thoughts there are: it is a field that those who don't know it pass by.
+    request.reasoning.shown = true;
+    let mut messages = None;
+    let mut max_tokens = [None, None];
+    for (name, value) in body.fields() {
+        match &*name {
+            "messages" => messages = Some(value),
+            "stream" => request.stream = form::flag("stream", value)?,
+            "tools" if !value.is_null() => {
+                for (at, tool) in form::list("tools", value)?.enumerate() {
+                    read_tool(&format!("tools[{at}]"), tool, &mut request)?;
+                }
+            }
+            "functions" if !value.is_null() => {
+                for (at, function) in form::list("functions", value)?.enumerate() {
+                    request.tools.push(function_tool(&format!("functions[{at}]"), function)?);
+                }
+            }
+            "tool_choice" | "function_call" if !value.is_null() => {
+                read_choice(
+                    if name == "tool_choice" { "tool_choice" } else { "function_call" },
+                    value,
+                    &mut request,
+                )?;
+            }
+            "parallel_tool_calls" if !value.is_null() => {
+                if !form::flag("parallel_tool_calls", value)? {
+                    request.one_tool_at_a_time = Some("parallel_tool_calls");
+                }
+            }
+            "max_completion_tokens" => max_tokens[0] = form::count("max_completion_tokens", value)?,
+            "max_tokens" => max_tokens[1] = form::count("max_tokens", value)?,
+            "temperature" => request.temperature = Number::read("temperature", value)?,
+            "top_p" => request.top_p = Number::read("top_p", value)?,
+            "top_k" => request.top_k = Number::read("top_k", value)?,
+            "seed" => request.seed = Number::read("seed", value)?,
+            "frequency_penalty" => request.frequency_penalty = Number::read("frequency_penalty", value)?,
+            "presence_penalty" => request.presence_penalty = Number::read("presence_penalty", value)?,
+            "n" => request.n = Number::read("n", value)?.filter(|n| n.value() != 1.0),
+            "stop" if !value.is_null() => match value.lit() {
+                Some(stop) => request.stop.push(stop),
+                None => {
+                    for (at, stop) in form::list("stop", value)?.enumerate() {
+                        request.stop.push(form::text(&format!("stop[{at}]"), stop)?);
+                    }
+                }
+            },
+            "response_format" if !value.is_null() => read_format(value, &mut request)?,
+            "reasoning_effort" if !value.is_null() => {
+                let word = form::decoded("reasoning_effort", value)?;
+                let effort = Effort::read(&word)
+                    .ok_or_else(|| Refused::wrong("reasoning_effort", "is no effort that is known"))?;
+                request.reasoning = Reasoning { effort: Some(effort), ..request.reasoning };
+            }
+            "user" | "safety_identifier" if !value.is_null() => request.user = value.lit().or(request.user),
+            "modalities" if value.each().all(|modality| modality.is("text")) => {}
+            "verbosity" if value.is("medium") => {}
+            "logprobs" if value.as_bool() == Some(false) => {}
+            "top_logprobs" if value.count() == Some(0) => {}
+            "logit_bias" if value.is_object() && value.fields().next().is_none() => {}
+            _ if value.is_null() || DROPPED.contains(&&*name) => {}
+            _ => request.rest.push(name.clone().into_owned()),
+        }
+        if name == "stream_options" {
+            request.include_usage =
+                value.get("include_usage").is_some_and(|asked| asked.as_bool() == Some(true));
+        }
+    }
+    request.max_tokens = max_tokens[0].or(max_tokens[1]);
+    let messages = messages.ok_or_else(|| Refused::wrong("messages", "is missing"))?;
+    let mut legacy = 0;
+    for (at, message) in form::list("messages", messages)?.enumerate() {
+        read_message(&format!("messages[{at}]"), message, &mut legacy, &mut request)?;
+    }
+    Ok(request)
+}
+
+fn read_message<'a>(
+    at: &str,
+    message: Json<'a>,
+    legacy: &mut usize,
+    request: &mut Request<'a>,
+) -> Result<(), Refused> {
+    let message = form::object(at, message)?;
+    let role = message.get("role").and_then(Json::text);
+    let content = message.get("content");
+    match role.as_deref() {
+        Some("system" | "developer") => {
+            for part in read_content(at, content, request)? {
+                match part {
+                    Part::Text(text) => request.system.push(text),
+                    _ => return Err(Refused::wrong(format!("{at}.content"), "must be text")),
+                }
+            }
+        }
+        Some("user") => {
+            let parts = read_content(at, content, request)?;
+            request.push(Role::User, parts);
+        }
+        Some("assistant") => {
+            let mut parts = read_content(at, content, request)?;
+            if let Some(refusal) = message.get("refusal").and_then(Json::lit) {
+                parts.push(Part::Text(refusal));
+            }
+            if message.get("audio").is_some() {
+                request.rest.push(format!("{at}.audio"));
+            }
+            if let Some(calls) = message.get("tool_calls") {
+                for (n, call) in form::list(&format!("{at}.tool_calls"), calls)?.enumerate() {
+                    if let Some(call) = read_call(&format!("{at}.tool_calls[{n}]"), call, request)? {
+                        parts.push(Part::Call(call));
+                    }
+                }
+            }
+            if let Some(call) = message.get("function_call") {
+                *legacy += 1;
+                let at = format!("{at}.function_call");
+                parts.push(Part::Call(function_call(&at, Cow::Owned(format!("call_{legacy}")), call)?));
+            }
+            request.push(Role::Assistant, parts);
+        }
+        Some("tool" | "function") => {
+            let id = match message.get("tool_call_id") {
+                Some(id) => form::decoded(&format!("{at}.tool_call_id"), id)?,
+                // Of a time when there was one call at most.
+                None if role.as_deref() == Some("function") => Cow::Owned(format!("call_{legacy}")),
+                None => return Err(Refused::wrong(format!("{at}.tool_call_id"), "is missing")),
+            };
+            let parts = read_content(at, content, request)?;
+            let name = message.get("name").and_then(Json::text);
+            let result = ToolResult { id, name, parts, object: None, is_error: false };
+            request.push(Role::User, [Part::Result(result)]);
+        }
+        _ => {
+            let what = "must be system, developer, user, assistant or tool";
+            return Err(Refused::wrong(format!("{at}.role"), what));
+        }
+    }
+    Ok(())
+}
+
+fn read_content<'a>(
+    at: &str,
+    content: Option<Json<'a>>,
+    request: &mut Request<'a>,
+) -> Result<Vec<Part<'a>>, Refused> {
+    let Some(content) = content else { return Ok(Vec::new()) };
+    if let Some(text) = content.lit() {
+        return Ok(vec![Part::Text(text)]);
+    }
+    let mut parts = Vec::new();
+    let items =
+        content.items().ok_or_else(|| Refused::wrong(format!("{at}.content"), "must be text or a list"))?;
+    for (n, part) in items.enumerate() {
+        if let Some(text) = part.lit() {
+            parts.push(Part::Text(text));
+            continue;
+        }
+        let at = format!("{at}.content[{n}]");
+        let kind = part.get("type").and_then(Json::text);
+        match kind.as_deref() {
+            Some(kind @ ("text" | "refusal")) => {
+                let text =
+                    part.get(kind).ok_or_else(|| Refused::wrong(format!("{at}.{kind}"), "is missing"))?;
+                parts.push(Part::Text(form::text(&format!("{at}.{kind}"), text)?));
+            }
+            Some(kind @ ("image_url" | "video_url")) => {
+                let param = format!("{at}.{kind}");
+                let url = part.get(kind).map(|image| image.get("url").unwrap_or(image));
+                let url = url.ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
+                let source = Source::of_url(form::decoded(&param, url)?)
+                    .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64"))?;
+                let kind = if kind == "image_url" { MediaKind::Image } else { MediaKind::Video };
+                parts.push(Part::Media(Media { kind, source, name: None, param }));
+            }
+            Some("file") => parts.push(Part::Media(read_file(&at, part)?)),
+            Some("input_audio") => {
+                let param = format!("{at}.input_audio");
+                let audio = part.get("input_audio").unwrap_or(part);
+                let data = audio.get("data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
+                let data = form::decoded(&param, data)?;
+                let format = audio.get("format").and_then(Json::text).unwrap_or(Cow::Borrowed("wav"));
+                let source = Source::Data { media: Cow::Owned(format!("audio/{format}")), data };
+                parts.push(Part::Media(Media { kind: MediaKind::Audio, source, name: None, param }));
+            }
+            _ => request.rest.push(at),
+        }
+    }
+    Ok(parts)
+}
+
+fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {
+    let file = part.get("file").unwrap_or(part);
+    let name = file.get("filename").and_then(Json::lit);
+    if let Some(data) = file.get("file_data") {
+        let param = format!("{at}.file.file_data");
+        let text = form::decoded(&param, data)?;
+        let source = if text.starts_with("data:") {
+            Source::of_url(text).ok_or_else(|| Refused::wrong(&*param, "is no data in base64"))?
+        } else {
+            Source::Data { media: Cow::Borrowed("application/pdf"), data: text }
+        };
+        return Ok(Media { kind: MediaKind::File, source, name, param });
+    }
+    let param = format!("{at}.file.file_id");
+    Ok(Media { kind: MediaKind::File, source: Source::Foreign, name, param })
+}
+
+fn read_call<'a>(at: &str, call: Json<'a>, request: &mut Request<'a>) -> Result<Option<Call<'a>>, Refused> {
+    if call.get("type").is_some_and(|kind| !kind.is("function")) {
+        request.rest.push(at.to_owned());
+        return Ok(None);
+    }
+    let id = call.get("id").ok_or_else(|| Refused::wrong(format!("{at}.id"), "is missing"))?;
+    let id = form::decoded(&format!("{at}.id"), id)?;
+    let function =
+        call.get("function").ok_or_else(|| Refused::wrong(format!("{at}.function"), "is missing"))?;
+    function_call(&format!("{at}.function"), id, function).map(Some)
+}
+
+fn function_call<'a>(at: &str, id: Cow<'a, str>, function: Json<'a>) -> Result<Call<'a>, Refused> {
+    let name = function.get("name").ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?;
+    let name = form::decoded(&format!("{at}.name"), name)?;
+    let param = format!("{at}.arguments");
+    let arguments = match function.get("arguments") {
+        None => Cow::Borrowed("{}"),
+        // Some send the object itself.
+        Some(object) if object.is_object() => Cow::Borrowed(object.raw()),
+        Some(text) => {
+            let text = form::decoded(&param, text)?;
+            if text.trim().is_empty() { Cow::Borrowed("{}") } else { text }
+        }
+    };
+    match Json::check(arguments.as_bytes(), true) {
+        Ok(json) if json.is_object() => Ok(Call { id, name, arguments }),
+        Ok(_) => Err(Refused::wrong(param, "must hold a JSON object")),
+        Err(what) => Err(Refused::wrong(param, format!("must hold a JSON object: {what}"))),
+    }
+}
+
+fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    let tool = form::object(at, tool)?;
+    match tool.get("type").and_then(Json::text).as_deref() {
+        Some("function") | None => {
+            let function = tool.get("function").unwrap_or(tool);
+            request.tools.push(function_tool(at, function)?);
+        }
+        Some(_) => request.rest.push(at.to_owned()),
+    }
+    Ok(())
+}
+
+pub(in crate::translate) fn function_tool<'a>(at: &str, function: Json<'a>) -> Result<Tool<'a>, Refused> {
+    let name = function.get("name").and_then(Json::lit);
+    Ok(Tool {
+        name: name.ok_or_else(|| Refused::wrong(at, "must be a function with a name"))?,
+        description: function.get("description").and_then(Json::lit),
+        schema: match function.get("parameters") {
+            Some(schema) => Some(form::object(&format!("{at}.function.parameters"), schema)?),
+            None => None,
+        },
+        strict: function.get("strict").and_then(Json::as_bool),
+    })
+}
+
+fn read_choice<'a>(name: &'static str, choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.choice = Some(match choice.text().as_deref() {
+        Some("auto") => Choice::Auto,
+        Some("none") => Choice::None,
+        Some("required" | "any") => Choice::Any,
+        Some(_) => return Err(Refused::wrong(name, "must be none, auto, required or a tool")),
+        None => match choice.get("type").and_then(Json::text).as_deref() {
+            Some("allowed_tools") => among(name, choice.get("allowed_tools").unwrap_or(choice))?,
+            Some("function") | None => {
+                let tool = choice.get("function").unwrap_or(choice).get("name");
+                let tool = tool.ok_or_else(|| Refused::wrong(name, "names no function"))?;
+                Choice::Tool(form::decoded(name, tool)?)
+            }
+            Some(_) => {
+                request.rest.push(name.to_owned());
+                return Ok(());
+            }
+        },
+    });
+    Ok(())
+}
+
+fn among<'a>(name: &'static str, allowed: Json<'a>) -> Result<Choice<'a>, Refused> {
+    let mut names = Vec::new();
+    for tool in allowed.get("tools").map(Json::each).into_iter().flatten() {
+        let tool = tool.get("function").unwrap_or(tool).get("name");
+        names.push(form::decoded(name, tool.ok_or_else(|| Refused::wrong(name, "names no function"))?)?);
+    }
+    Ok(Choice::Among { names, must: allowed.get("mode").is_some_and(|mode| mode.is("required")) })
+}
+
+fn read_format<'a>(format: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    const NAME: &str = "response_format";
+    request.format = match format.get("type").and_then(Json::text).as_deref() {
+        Some("text") => None,
+        Some("json_object") => Some(Format::Json { param: NAME }),
+        Some("json_schema") => Some(schema_format(NAME, format.get("json_schema").unwrap_or(format))?),
+        _ => {
+            request.rest.push(NAME.to_owned());
+            None
+        }
+    };
+    Ok(())
+}
+
+pub(in crate::translate) fn schema_format<'a>(param: &str, named: Json<'a>) -> Result<Format<'a>, Refused> {
+    let schema = named.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
+    Ok(Format::Schema {
+        name: named.get("name").and_then(Json::lit),
+        description: named.get("description").and_then(Json::lit),
+        schema: form::object(param, schema)?,
+        strict: named.get("strict").and_then(Json::as_bool),
+    })
+}

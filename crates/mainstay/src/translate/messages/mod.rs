@@ -1,0 +1,13 @@
+//! Anthropic's Messages.
+
+mod answer;
+mod events;
+mod lanes;
+mod read;
+mod write;
+
+pub(super) use self::answer::{read_answer, write_answer};
+pub(super) use self::events::Events;
+pub(super) use self::lanes::Stream;
+pub(super) use self::read::read;
+pub(super) use self::write::write;

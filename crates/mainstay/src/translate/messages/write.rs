@@ -1,0 +1,342 @@
+//! Writing a request for `/v1/messages`.
+
+use crate::translate::{
+    error::{Losses, Refused},
+    form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult},
+    json::Lit,
+    out::{Out, safe},
+    target::{Target, fit_id},
+};
+
+pub(in crate::translate) fn write(
+    request: &Request<'_>,
+    model: &str,
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    for param in &request.rest {
+        losses.lose(&**param)?;
+    }
+    let lost = [
+        request.n.filter(|n| n.value() != 1.0),
+        request.seed,
+        request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
+        request.presence_penalty.filter(|penalty| !penalty.is_zero()),
+    ];
+    for number in lost.into_iter().flatten() {
+        losses.lose(number.name)?;
+    }
+    let max_tokens = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
+    out.open('{').field_str("model", model).field_number("max_tokens", max_tokens);
+    let system: Vec<Lit<'_>> = request.system.iter().copied().filter(|text| !text.is_blank()).collect();
+    if !system.is_empty() {
+        let pieces = system.iter().enumerate();
+        out.key("system")
+            .pieces(pieces.flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]));
+    }
+    out.key("messages").open('[');
+    let mut written = false;
+    for turn in &request.turns {
+        let role = if turn.role == Role::User { "user" } else { "assistant" };
+        // A turn of nothing but blanks is refused, and means nothing.
+        if turn.parts.iter().all(is_nothing) {
+            continue;
+        }
+        written = true;
+        out.open('{').field_str("role", role);
+        match turn.parts.as_slice() {
+            [Part::Text(text)] => {
+                out.field_lit("content", *text);
+            }
+            parts => {
+                out.key("content").open('[');
+                write_parts(parts, target, losses, out)?;
+                out.close(']');
+            }
+        }
+        out.close('}');
+    }
+    out.close(']');
+    if !written {
+        return Err(Refused::wrong("messages", "hold no word of a user or an assistant"));
+    }
+    write_tools(request, losses, out)?;
+    write_sampling(request, losses, out)?;
+    write_output(request, model, max_tokens, losses, out)?;
+    if let Some(user) = request.user {
+        out.key("metadata").open('{').field_lit("user_id", user).close('}');
+    }
+    if request.stream {
+        out.field_raw("stream", "true");
+    }
+    out.close('}');
+    Ok(())
+}
+
+/// Text that Anthropic refuses: a block must hold more than blanks.
+fn is_nothing(part: &Part<'_>) -> bool {
+    matches!(part, Part::Text(text) if text.is_blank())
+}
+
+fn write_parts(
+    parts: &[Part<'_>],
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    // Results must come first in the turn that follows their calls.
+    for part in parts {
+        if let Part::Result(result) = part {
+            write_result(result, target, losses, out)?;
+        }
+    }
+    for part in parts.iter().filter(|part| !is_nothing(part)) {
+        match part {
+            Part::Text(text) => {
+                out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
+            }
+            Part::Media(media) => write_media(media, losses, out)?,
+            Part::Call(call) => {
+                out.open('{').field_str("type", "tool_use").field_str("id", &fit_id(&call.id, target.ids));
+                out.field_str("name", &call.name).field_raw("input", call.arguments.trim()).close('}');
+            }
+            Part::Result(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn write_result(
+    result: &ToolResult<'_>,
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    out.open('{').field_str("type", "tool_result");
+    out.field_str("tool_use_id", &fit_id(&result.id, target.ids));
+    match (result.object, result.parts.as_slice()) {
+        (Some(object), _) => {
+            out.field_str("content", object.raw());
+        }
+        (None, [Part::Text(text)]) => {
+            out.field_lit("content", *text);
+        }
+        (None, parts) if parts.iter().all(is_nothing) => {}
+        (None, parts) => {
+            out.key("content").open('[');
+            write_parts(parts, target, losses, out)?;
+            out.close(']');
+        }
+    }
+    if result.is_error {
+        out.field_raw("is_error", "true");
+    }
+    out.close('}');
+    Ok(())
+}
+
+fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    let block = match (media.kind, &media.source) {
+        (_, Source::Foreign) => {
+            return losses.because(&*media.param, "it names something that only the other provider has");
+        }
+        (MediaKind::Image, Source::Data { .. } | Source::Url { .. }) => "image",
+        (MediaKind::File, Source::Data { media, .. }) if media.starts_with("image/") => "image",
+        (MediaKind::File, Source::Data { media: kind, .. }) if kind != "application/pdf" => {
+            return losses.because(&*media.param, "its documents are PDF or plain text");
+        }
+        (MediaKind::File, _) => "document",
+        _ => return losses.lose(&*media.param),
+    };
+    out.open('{').field_str("type", block).key("source").open('{');
+    match &media.source {
+        Source::Data { media, data } => {
+            out.field_str("type", "base64").key("media_type").pieces([&*safe(media)]);
+            out.key("data").pieces([&*safe(data)]);
+        }
+        Source::Url { url, .. } => {
+            out.field_str("type", "url").field_str("url", url);
+        }
+        Source::Text(text) => {
+            out.field_str("type", "text").field_str("media_type", "text/plain").field_lit("data", *text);
+        }
+        Source::Foreign => {}
+    }
+    out.close('}');
+    if let (Some(name), "document") = (media.name, block) {
+        out.field_lit("title", name);
+    }
+    out.close('}');
+    Ok(())
+}
+
+fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    if request.tools.is_empty() {
+        return Ok(());
+    }
+    out.key("tools").open('[');
+    for tool in &request.tools {
+        out.open('{').field_lit("name", tool.name);
+        if let Some(description) = tool.description.filter(|description| !description.is_empty()) {
+            out.field_lit("description", description);
+        }
+        match tool.schema.filter(|schema| schema.get("type").is_some()) {
+            Some(schema) => out.field("input_schema", schema),
+            None => write_untyped(tool.schema.map(|schema| schema.raw()), out),
+        };
+        if tool.strict == Some(true) {
+            out.field_raw("strict", "true");
+        }
+        out.close('}');
+    }
+    out.close(']');
+    let serial = request.one_tool_at_a_time.is_some();
+    let (kind, name) = match &request.choice {
+        None if serial => ("auto", None),
+        None => return Ok(()),
+        Some(Choice::Auto) => ("auto", None),
+        Some(Choice::None) => ("none", None),
+        Some(Choice::Any) => ("any", None),
+        Some(Choice::Tool(name)) => ("tool", Some(name)),
+        Some(Choice::Among { names, must }) => match (names.as_slice(), must) {
+            ([name], true) => ("tool", Some(name)),
+            _ => {
+                losses.because("tool_choice", "it lets choose among all tools, or names one")?;
+                (if *must { "any" } else { "auto" }, None)
+            }
+        },
+    };
+    out.key("tool_choice").open('{').field_str("type", kind);
+    if let Some(name) = name {
+        out.field_str("name", name);
+    }
+    if serial && kind != "none" {
+        out.field_raw("disable_parallel_tool_use", "true");
+    }
+    out.close('}');
+    Ok(())
+}
+
+/// A schema that does not say that it is an object's: it must.
+fn write_untyped<'o>(schema: Option<&str>, out: &'o mut Out) -> &'o mut Out {
+    let inner = schema.and_then(|schema| schema.strip_prefix('{')?.strip_suffix('}')).map(str::trim);
+    out.key("input_schema").open('{').field_str("type", "object");
+    match inner.filter(|inner| !inner.is_empty()) {
+        Some(inner) => out.raw(inner),
+        None => out.key("properties").open('{').close('}'),
+    };
+    out.close('}')
+}
+
+fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    if let Some(temperature) = request.temperature {
+        if temperature.value() > 1.0 {
+            losses.because(temperature.name, "its scale ends at 1")?;
+            out.field_raw("temperature", "1");
+        } else {
+            out.field_raw("temperature", temperature.digits);
+        }
+    }
+    if let Some(top_p) = request.top_p {
+        out.field_raw("top_p", top_p.digits);
+    }
+    if let Some(top_k) = request.top_k {
+        out.field_raw("top_k", top_k.digits);
+    }
+    let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
+    if !blank.is_empty() {
+        losses.because(request.stop_name, "a stop sequence must be more than blanks")?;
+    }
+    if !stops.is_empty() {
+        out.key("stop_sequences").open('[');
+        for stop in stops {
+            out.pieces([stop.inner()]);
+        }
+        out.close(']');
+    }
+    Ok(())
+}
+
+fn write_output(
+    request: &Request<'_>,
+    model: &str,
+    max_tokens: u64,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    let thinking = Thinking::of(request.reasoning, model, max_tokens);
+    match thinking {
+        Thinking::Silent => {}
+        Thinking::Budget(budget) => {
+            out.key("thinking").open('{').field_str("type", "enabled");
+            out.field_number("budget_tokens", budget).close('}');
+        }
+        Thinking::Effort(_) => {
+            out.key("thinking").open('{').field_str("type", "adaptive").close('}');
+        }
+    }
+    let schema = match &request.format {
+        None => None,
+        Some(Format::Json { param }) => {
+            losses.because(*param, "it gives JSON by a schema only")?;
+            None
+        }
+        Some(Format::Schema { schema, .. }) => Some(*schema),
+    };
+    let effort = if let Thinking::Effort(effort) = thinking { effort } else { None };
+    if schema.is_some() || effort.is_some() {
+        out.key("output_config").open('{');
+        if let Some(effort) = effort {
+            out.field_str("effort", effort);
+        }
+        if let Some(schema) = schema {
+            out.key("format").open('{').field_str("type", "json_schema").field("schema", schema).close('}');
+        }
+        out.close('}');
+    }
+    Ok(())
+}
+
+/// How a wish to think is told.
+#[derive(Clone, Copy)]
+enum Thinking {
+    Silent,
+    Budget(u64),
+    Effort(Option<&'static str>),
+}
+
+impl Thinking {
+    fn of(reasoning: Reasoning, model: &str, max_tokens: u64) -> Self {
+        let effort = match (reasoning.effort, reasoning.budget) {
+            (Some(Effort::None), _) | (None, Some(0)) => return Thinking::Silent,
+            (None, None) if reasoning.adaptive => None,
+            (None, None) => return Thinking::Silent,
+            (Some(effort), _) => Some(effort),
+            (None, Some(budget)) => Some(Effort::of_budget(budget)),
+        };
+        if by_budget(model) {
+            // At least 1024, and less than what the whole answer may have; half of that must be left for words.
+            let wish = reasoning.budget.or(effort.map(Effort::budget)).unwrap_or(8192);
+            return match wish.min(max_tokens / 2) {
+                budget @ 1024.. => Thinking::Budget(budget),
+                _ if max_tokens > 1024 => Thinking::Budget(1024),
+                _ => Thinking::Silent,
+            };
+        }
+        Thinking::Effort(effort.map(|effort| match effort {
+            Effort::None | Effort::Minimal | Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::XHigh => "xhigh",
+            Effort::Max => "max",
+        }))
+    }
+}
+
+/// Whether the model is of those that are told a budget of tokens and know no effort: up to Claude 4.5.
+fn by_budget(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    let old = ["-4-0", "-4-1", "-4-5", "-4-2025", "-4.0", "-4.1", "-4.5", "-3-7", "-3.7"];
+    model.contains("claude-3") || old.iter().any(|version| model.contains(version))
+}

@@ -1,0 +1,105 @@
+//! Any caller's dialect to any provider's: requests one way, replies, streams and errors the other.
+//!
+//! A [`TranslateLayer`] stands outermost in the stack of one target and knows which API its provider speaks. A call in
+//! that API's own dialect passes untouched. Another one is read, written anew for the provider, and its reply is written
+//! back as the caller's SDK expects it. Judge, retry and breaker below see the provider's dialect only.
+//!
+//! | from, to | OpenAI chat completions | Anthropic Messages |
+//! | --- | --- | --- |
+//! | OpenAI chat completions | untouched | translated |
+//! | Anthropic Messages | translated | untouched |
+//!
+//! Any other endpoint is one that the target does not have: [`Untranslatable`] with the code `unsupported_by_target`.
+//!
+//! **What cannot be carried is refused** before anything is sent, with an [`Untranslatable`] that names the caller's field
+//! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
+//! of which nothing is known here. [`lenient`](TranslateLayer::lenient) drops it instead and lists it in the reply's
+//! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
+//! metadata, service tiers, thoughts of earlier turns and their signatures.
+//!
+//! **Streams** are translated event by event, as they come. Blocks that a dialect wants one after the other are made so;
+//! tool calls that grow side by side are held back as far as that takes, at most 8 MiB. A stream that is cut stays cut: no
+//! block is closed and no reason given that the provider did not give. An event that is no JSON ends the stream as malformed.
+//! An error event of the provider's stays a [`ReplyError::Provider`](crate::judge::ReplyError::Provider), in the caller's
+//! dialect.
+//!
+//! **Costs.** A request is read where it lies and written once. Nesting is bounded to 128 levels; half a surrogate pair, which
+//! no parser agrees on, is refused.
+//!
+//! Sources: the OpenAPI description of OpenAI's API, the types of Anthropic's SDKs and both makers' pages on streaming.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::{BodyExt, Full};
+//! use mainstay::{body::RequestBody, peek::{Call, peek}, provider::Kind, translate::TranslateLayer};
+//! use tower::{Layer, ServiceExt, service_fn};
+//!
+//! # tokio_test::block_on(async {
+//! // A provider that speaks Anthropic's Messages.
+//! let provider = service_fn(|request: Request<RequestBody>| async move {
+//!     assert_eq!(request.uri().path(), "/v1/messages");
+//!     let answer = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-9",
+//!         "content":[{"type":"text","text":"Hello!"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#;
+//!     Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from(answer))))
+//! });
+//! // A caller that speaks OpenAI's chat completions.
+//! let body = Bytes::from(r#"{"model":"claude-9","messages":[{"role":"user","content":"Hi"}]}"#);
+//! let call = Call::new("/v1/chat/completions", peek(&body).unwrap());
+//! let request = call.into_request(Request::post("/v1/chat/completions").body(()).unwrap(), body);
+//!
+//! let reply = TranslateLayer::new(Kind::Anthropic).layer(provider).oneshot(request).await.unwrap();
+//! let reply = reply.into_body().collect().await.unwrap().to_bytes();
+//! let reply: serde_json::Value = serde_json::from_slice(&reply).unwrap();
+//! assert_eq!(reply["choices"][0]["message"]["content"], "Hello!");
+//! assert_eq!(reply["usage"]["total_tokens"], 5);
+//! # });
+//! ```
+
+mod body;
+mod chat;
+mod error;
+mod event;
+mod form;
+mod future;
+mod json;
+mod layer;
+mod messages;
+mod out;
+mod reply;
+mod request;
+mod service;
+mod stream;
+mod target;
+
+pub use self::body::TranslateBody;
+pub use self::error::Untranslatable;
+pub use self::future::ResponseFuture;
+pub use self::layer::TranslateLayer;
+pub use self::service::Translate;
+
+use crate::dialect::Dialect;
+
+/// A dialect that is read and written here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    Chat,
+    Messages,
+}
+
+impl Api {
+    fn of(dialect: Dialect) -> Option<Self> {
+        Some(match dialect {
+            Dialect::ChatCompletions => Api::Chat,
+            Dialect::Messages => Api::Messages,
+            _ => return None,
+        })
+    }
+
+    fn dialect(self) -> Dialect {
+        match self {
+            Api::Chat => Dialect::ChatCompletions,
+            Api::Messages => Dialect::Messages,
+        }
+    }
+}

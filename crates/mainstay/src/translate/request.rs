@@ -1,0 +1,84 @@
+//! A request, from the caller's dialect to the target's.
+
+use super::{
+    Api, TranslateLayer, chat,
+    error::{Losses, Refused, Untranslatable},
+    form::{Request, Wishes},
+    json::Json,
+    messages,
+    out::Out,
+};
+use crate::{body::RequestBody, peek::Call, route::AskedModel};
+use bytes::Bytes;
+use http::{HeaderValue, Uri, header, request::Parts};
+
+/// What is remembered of a call until its reply comes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The caller's dialect.
+    pub(super) caller: Api,
+    pub(super) wishes: Wishes,
+    /// Whether the caller asked for a stream.
+    pub(super) stream: bool,
+    /// The fields that were dropped.
+    pub(super) dropped: Vec<String>,
+}
+
+/// Writes the request anew, head and body.
+pub(super) fn translate(
+    layer: &TranslateLayer,
+    call: &Call,
+    parts: &mut Parts,
+    body: &RequestBody,
+) -> Result<(RequestBody, Plan), Untranslatable> {
+    let target = &*layer.target;
+    let Some(caller) = Api::of(call.dialect) else {
+        return Err(Untranslatable::unsupported(&target.name));
+    };
+    let bytes = body.to_bytes();
+    let refused = |refused| Untranslatable::refused(&target.name, refused);
+    let json = Json::check(&bytes, true)
+        .map_err(|what| refused(Refused::wrong("", format!("cannot be read: {what}"))))?;
+    if !json.is_object() {
+        return Err(refused(Refused::wrong("", "must be a JSON object")));
+    }
+    let mut losses = Losses::new(layer.strict);
+    let written = write(layer, caller, call, parts, json, &mut losses);
+    let (text, path, mut plan) = written.map_err(refused)?;
+    plan.dropped = losses.dropped;
+    parts.uri = path.parse::<Uri>().map_err(|_| refused(Refused::wrong("model", "fits into no address")))?;
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    parts.extensions.insert(call.in_dialect(target.api.dialect()));
+    Ok((RequestBody::from(Bytes::from(text)), plan))
+}
+
+fn write(
+    layer: &TranslateLayer,
+    caller: Api,
+    call: &Call,
+    parts: &Parts,
+    json: Json<'_>,
+    losses: &mut Losses,
+) -> Result<(String, String, Plan), Refused> {
+    let target = &*layer.target;
+    let request: Request<'_> = match caller {
+        Api::Chat => chat::read(json)?,
+        Api::Messages => messages::read(json)?,
+    };
+    let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
+    let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
+    let mut out = Out::with_capacity(json.raw().len() + json.raw().len() / 16 + 512);
+    let path = match target.api {
+        Api::Chat => {
+            chat::write(&request, model, target, losses, &mut out)?;
+            "/v1/chat/completions".to_owned()
+        }
+        Api::Messages => {
+            messages::write(&request, model, target, losses, &mut out)?;
+            "/v1/messages".to_owned()
+        }
+    };
+    let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };
+    Ok((out.finish(), path, plan))
+}
