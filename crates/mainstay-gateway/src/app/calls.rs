@@ -79,8 +79,13 @@ where
 {
     let (mut parts, body) = request.into_parts();
     let body = read(app, &mut parts, body).await.map_err(Failure::Refused)?;
-    let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
-    let call = Call::new(parts.uri.path(), peeked);
+    let call = match Call::of_path(parts.uri.path()) {
+        Some(call) => call,
+        None => {
+            let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
+            Call::new(parts.uri.path(), peeked)
+        }
+    };
     record.model = Some(call.model.clone());
     record.stream = call.stream;
     let route =

@@ -135,7 +135,7 @@ impl App {
             (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1/models/") => {
                 self.model(path, request.headers())
             }
-            (&Method::POST, path) if path.starts_with("/v1/") => {
+            (&Method::POST, path) if path.starts_with("/v1/") || path.starts_with("/v1beta/models/") => {
                 calls::answer(self.0.clone(), request, id).await
             }
             (_, path) => self.no_such_path(request.method(), path),

@@ -39,6 +39,30 @@ impl Call {
         }
     }
 
+    /// A call whose path names the model, as Gemini's do: `/v1beta/models/{model}:{method}`. `None` where it names none.
+    ///
+    /// ```
+    /// use mainstay::peek::Call;
+    ///
+    /// let call = Call::of_path("/v1beta/models/gemini-9:streamGenerateContent?alt=sse").unwrap();
+    /// assert_eq!((&*call.model, call.stream), ("gemini-9", true));
+    /// assert!(Call::of_path("/v1/chat/completions").is_none());
+    /// ```
+    pub fn of_path(path: &str) -> Option<Self> {
+        let bare = path.split_once(['?', '#']).map_or(path, |(path, _)| path);
+        let rest = bare.strip_prefix("/v1beta/").or_else(|| bare.strip_prefix("/v1/"))?;
+        let (model, method) = rest.strip_prefix("models/")?.rsplit_once(':')?;
+        let model = decoded(model)?;
+        let stream = method.starts_with("stream");
+        Some(Self {
+            dialect: Dialect::of_path(path),
+            family: ErrorFamily::Gemini,
+            model: model.into(),
+            stream,
+            model_range: 0..0,
+        })
+    }
+
     /// The request of this call: the body as it came, and in its extensions this and what the layers need.
     pub fn into_request<B>(self, request: Request<B>, body: Bytes) -> Request<RequestBody> {
         let (mut parts, _) = request.into_parts();
@@ -63,10 +87,28 @@ impl Call {
 
     /// `body` with the model's name replaced and nothing else touched.
     pub fn rename(&self, body: &RequestBody, model: &str) -> RequestBody {
-        if *self.model == *model {
+        if *self.model == *model || self.model_range.is_empty() {
             return body.clone();
         }
         let name = Bytes::from(serde_json::Value::from(model).to_string());
         body.splice(self.model_range.clone(), name).unwrap_or_else(|| body.clone())
     }
+}
+
+/// A segment of a path without its percent signs (RFC 3986 §2.1); `None` where it is empty or no UTF-8.
+fn decoded(segment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *byte == b'%') {
+            Some(meant) => {
+                bytes.push(meant);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|model| !model.trim().is_empty())
 }

@@ -171,6 +171,12 @@ pub(super) fn id_with(prefix: &str, theirs: Option<&str>) -> String {
     format!("{prefix}{bare}")
 }
 
+/// The id of a tool call whose provider gave none. Another one in each answer, since clients keep a conversation's ids in
+/// one table; the same whenever the same answer is read.
+pub(super) fn made_id(answer: &str, call: u64) -> String {
+    format!("call_{:012x}_{call}", super::target::digest(answer) & 0xffff_ffff_ffff)
+}
+
 /// Seconds since 1970, for answers whose provider does not tell.
 pub(super) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())

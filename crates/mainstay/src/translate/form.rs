@@ -171,7 +171,7 @@ pub(super) struct Tool<'a> {
     pub(super) name: Lit<'a>,
     pub(super) description: Option<Lit<'a>>,
     /// A JSON schema of an object.
-    pub(super) schema: Option<Json<'a>>,
+    pub(super) schema: Option<Cow<'a, str>>,
     pub(super) strict: Option<bool>,
 }
 
@@ -197,7 +197,7 @@ pub(super) enum Format<'a> {
     Schema {
         name: Option<Lit<'a>>,
         description: Option<Lit<'a>>,
-        schema: Json<'a>,
+        schema: Cow<'a, str>,
         strict: Option<bool>,
     },
 }

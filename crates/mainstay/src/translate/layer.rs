@@ -1,12 +1,7 @@
 //! The layer.
 
 use super::{Api, Translate, target::Target};
-use crate::{
-    dialect::ErrorFamily,
-    peek::Call,
-    provider::{Kind, Native},
-    sse,
-};
+use crate::{peek::Call, provider::Kind, sse};
 use std::sync::Arc;
 use tower_layer::Layer;
 
@@ -68,17 +63,12 @@ impl TranslateLayer {
 
     /// Whether the target has the endpoint that a call wants, or one that it can be translated to.
     pub fn takes(&self, call: &Call) -> bool {
-        self.passes(call) || (self.target.native != Native::Gemini && Api::of(call.dialect).is_some())
+        self.passes(call) || Api::of(call.dialect).is_some()
     }
 
     /// Whether the call is in the target's own dialect.
     pub(super) fn passes(&self, call: &Call) -> bool {
-        let own = match self.target.native {
-            Native::OpenAi => ErrorFamily::OpenAi,
-            Native::Anthropic => ErrorFamily::Anthropic,
-            Native::Gemini => ErrorFamily::Gemini,
-        };
-        call.family == own
+        call.family == self.target.api.dialect().error_family()
     }
 }
 

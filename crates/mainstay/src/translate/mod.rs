@@ -4,10 +4,8 @@
 //! that API's own dialect passes untouched. Another one is read, written anew for the provider, and its reply is written
 //! back as the caller's SDK expects it. Judge, retry and breaker below see the provider's dialect only.
 //!
-//! | from, to | OpenAI chat completions | Anthropic Messages |
-//! | --- | --- | --- |
-//! | OpenAI chat completions | untouched | translated |
-//! | Anthropic Messages | translated | untouched |
+//! Read and written are OpenAI's chat completions, Anthropic's Messages and Gemini's `generateContent`, each to each, whole
+//! and in streams.
 //!
 //! Any other endpoint is one that the target does not have: [`Untranslatable`] with the code `unsupported_by_target`.
 //!
@@ -56,12 +54,14 @@
 //! # });
 //! ```
 
+mod balance;
 mod body;
 mod chat;
 mod error;
 mod event;
 mod form;
 mod future;
+mod gemini;
 mod json;
 mod layer;
 mod messages;
@@ -85,6 +85,7 @@ use crate::dialect::Dialect;
 enum Api {
     Chat,
     Messages,
+    Gemini,
 }
 
 impl Api {
@@ -92,6 +93,7 @@ impl Api {
         Some(match dialect {
             Dialect::ChatCompletions => Api::Chat,
             Dialect::Messages => Api::Messages,
+            Dialect::Gemini => Api::Gemini,
             _ => return None,
         })
     }
@@ -100,6 +102,7 @@ impl Api {
         match self {
             Api::Chat => Dialect::ChatCompletions,
             Api::Messages => Dialect::Messages,
+            Api::Gemini => Dialect::Gemini,
         }
     }
 }

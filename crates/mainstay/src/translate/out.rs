@@ -1,6 +1,6 @@
 //! Writing JSON, piece by piece.
 
-use super::json::{Json, Lit};
+use super::json::Lit;
 use std::{borrow::Cow, fmt::Write};
 
 /// A JSON text under construction. Commas are put where they are due.
@@ -47,6 +47,13 @@ impl Out {
         self
     }
 
+    /// The name of a field, whatever is in it.
+    pub(super) fn name(&mut self, name: &str) -> &mut Self {
+        self.str(name);
+        self.text.push(':');
+        self
+    }
+
     /// A value as it is written.
     pub(super) fn raw(&mut self, json: &str) -> &mut Self {
         self.separate();
@@ -77,10 +84,6 @@ impl Out {
         // Writing into a string cannot fail.
         let _ = write!(self.text, "{number}");
         self
-    }
-
-    pub(super) fn field(&mut self, name: &str, json: Json<'_>) -> &mut Self {
-        self.key(name).raw(json.raw())
     }
 
     pub(super) fn field_raw(&mut self, name: &str, json: &str) -> &mut Self {

@@ -4,11 +4,12 @@ use super::{
     Api, TranslateLayer, chat,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
+    gemini,
     json::Json,
     messages,
     out::Out,
 };
-use crate::{body::RequestBody, peek::Call, route::AskedModel};
+use crate::{body::RequestBody, dialect::ErrorFamily, peek::Call, route::AskedModel};
 use bytes::Bytes;
 use http::{HeaderValue, Uri, header, request::Parts};
 
@@ -65,6 +66,7 @@ fn write(
     let request: Request<'_> = match caller {
         Api::Chat => chat::read(json)?,
         Api::Messages => messages::read(json)?,
+        Api::Gemini => gemini::read(json, call.stream)?,
     };
     let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
@@ -78,7 +80,29 @@ fn write(
             messages::write(&request, model, target, losses, &mut out)?;
             "/v1/messages".to_owned()
         }
+        Api::Gemini => {
+            gemini::write(&request, model, target, losses, &mut out)?;
+            gemini::path(model, call.stream)
+        }
     };
     let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };
     Ok((out.finish(), path, plan))
+}
+
+/// A call that passes untouched; only the model in a path of Gemini's has to be the one that is asked for, as it is in the
+/// bodies of others.
+pub(super) fn renamed(mut request: http::Request<RequestBody>) -> http::Request<RequestBody> {
+    let extensions = request.extensions();
+    let (Some(call), Some(asked)) = (extensions.get::<Call>(), extensions.get::<AskedModel>()) else {
+        return request;
+    };
+    if call.family != ErrorFamily::Gemini || asked.0.is_empty() || *asked.0 == *call.model {
+        return request;
+    }
+    let address = request.uri().path_and_query().map_or("", |address| address.as_str());
+    let renamed = gemini::renamed(address, &asked.0).and_then(|address| address.parse().ok());
+    if let Some(uri) = renamed {
+        *request.uri_mut() = uri;
+    }
+    request
 }

@@ -44,7 +44,7 @@ where
         // Without a call in the extensions there is no telling what it is.
         let call = match request.extensions().get::<Call>() {
             Some(call) if !self.layer.passes(call) => call.clone(),
-            _ => return ResponseFuture::passing(self.inner.call(request)),
+            _ => return ResponseFuture::passing(self.inner.call(request::renamed(request))),
         };
         let (mut parts, body) = request.into_parts();
         match request::translate(&self.layer, &call, &mut parts, &body) {

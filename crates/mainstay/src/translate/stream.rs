@@ -4,6 +4,7 @@ use super::{
     Api, chat,
     event::{Answer, Event},
     form::Wishes,
+    gemini,
     json::Json,
     messages,
     out::Out,
@@ -15,6 +16,7 @@ use crate::sse;
 enum Reader {
     Chat(chat::Events),
     Messages(messages::Events),
+    Gemini(gemini::Events),
 }
 
 /// Writes the caller's.
@@ -22,6 +24,7 @@ enum Reader {
 enum Writer {
     Chat(chat::Stream),
     Messages(messages::Stream),
+    Gemini(gemini::Stream),
 }
 
 impl Writer {
@@ -29,6 +32,7 @@ impl Writer {
         match to {
             Api::Chat => Writer::Chat(chat::Stream::new(wishes)),
             Api::Messages => Writer::Messages(messages::Stream::new(wishes)),
+            Api::Gemini => Writer::Gemini(gemini::Stream::new(wishes)),
         }
     }
 
@@ -36,6 +40,7 @@ impl Writer {
         match self {
             Writer::Chat(stream) => stream.write(event, out),
             Writer::Messages(stream) => stream.write(event, out),
+            Writer::Gemini(stream) => stream.write(event, out),
         }
     }
 }
@@ -52,6 +57,7 @@ impl StreamTranslator {
         let reader = match from {
             Api::Chat => Reader::Chat(chat::Events::default()),
             Api::Messages => Reader::Messages(messages::Events::default()),
+            Api::Gemini => Reader::Gemini(gemini::Events::default()),
         };
         Self { reader, writer: Writer::new(to, wishes) }
     }
@@ -74,6 +80,7 @@ impl StreamTranslator {
             match &mut self.reader {
                 Reader::Chat(reader) => reader.read(json, &mut events)?,
                 Reader::Messages(reader) => reader.read(event.name(), json, &mut events)?,
+                Reader::Gemini(reader) => reader.read(json, &mut events)?,
             }
         }
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
@@ -90,6 +97,7 @@ impl StreamTranslator {
         match &mut self.reader {
             Reader::Chat(reader) => reader.end(events),
             Reader::Messages(reader) => reader.end(events),
+            Reader::Gemini(reader) => reader.end(events),
         }
     }
 }
@@ -110,6 +118,7 @@ pub(super) fn translate_answer(
     match from {
         Api::Chat => chat::read_answer(json, &mut events)?,
         Api::Messages => messages::read_answer(json, &mut events)?,
+        Api::Gemini => gemini::read_answer(json, &mut events)?,
     }
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
@@ -121,6 +130,7 @@ pub(super) fn translate_answer(
     match to {
         Api::Chat => chat::write_answer(&answer, &mut out),
         Api::Messages => messages::write_answer(&answer, wishes, &mut out)?,
+        Api::Gemini => gemini::write_answer(&answer, wishes, &mut out)?,
     }
     Ok(out.finish())
 }

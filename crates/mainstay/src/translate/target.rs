@@ -9,7 +9,6 @@ use std::{borrow::Cow, sync::Arc};
 pub(super) struct Target {
     /// For messages: the name in the configuration, or the provider's.
     pub(super) name: Arc<str>,
-    pub(super) native: Native,
     pub(super) api: Api,
     /// Written where the API demands a limit and the caller gave none.
     pub(super) default_max_tokens: u32,
@@ -37,11 +36,10 @@ impl Target {
         let api = match profile.native {
             Native::OpenAi => Api::Chat,
             Native::Anthropic => Api::Messages,
-            _ => Api::Chat,
+            Native::Gemini => Api::Gemini,
         };
         Self {
             name: profile.name.into(),
-            native: profile.native,
             api,
             default_max_tokens: profile.default_max_tokens.unwrap_or(8192),
             max_completion_tokens: matches!(
@@ -90,7 +88,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 /// FNV-1a: the same in every process and version, since callers send ids back days later.
-fn digest(text: &str) -> u64 {
+pub(super) fn digest(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

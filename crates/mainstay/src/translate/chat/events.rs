@@ -4,7 +4,7 @@ use super::answer::{read_tokens, reason, write_tokens};
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Event, Tokens, conclude, filled, id_with, now},
+        event::{Event, Tokens, conclude, filled, id_with, made_id, now},
         form::Wishes,
         json::Json,
         out::Out,
@@ -23,6 +23,7 @@ const MAX_EARLY: usize = 1 << 20;
 pub(in crate::translate) struct Events {
     started: bool,
     ended: bool,
+    id: String,
     calls: Vec<Begun>,
     early: usize,
 }
@@ -61,6 +62,7 @@ impl Events {
             }
         }
         if !std::mem::replace(&mut self.started, true) {
+            self.id = id.as_deref().unwrap_or_default().to_owned();
             events.push(Event::Start { id, model, created });
         }
         let choice = choices.into_iter().flat_map(Json::each);
@@ -156,7 +158,7 @@ impl Events {
             Some(call) => call,
             None if self.calls.len() == MAX_CALLS => return Err("it calls too many tools"),
             None => {
-                let id = id.map_or_else(|| format!("call_{}", self.calls.len() + 1), Cow::into_owned);
+                let id = id.map_or_else(|| made_id(&self.id, self.calls.len() as u64), Cow::into_owned);
                 self.calls.push(Begun { index, id, early: Some(String::new()) });
                 self.calls.len() - 1
             }

@@ -284,7 +284,9 @@ pub(in crate::translate) fn function_tool<'a>(at: &str, function: Json<'a>) -> R
         name: name.ok_or_else(|| Refused::wrong(at, "must be a function with a name"))?,
         description: function.get("description").and_then(Json::lit),
         schema: match function.get("parameters") {
-            Some(schema) => Some(form::object(&format!("{at}.function.parameters"), schema)?),
+            Some(schema) => {
+                Some(Cow::Borrowed(form::object(&format!("{at}.function.parameters"), schema)?.raw()))
+            }
             None => None,
         },
         strict: function.get("strict").and_then(Json::as_bool),
@@ -341,7 +343,7 @@ pub(in crate::translate) fn schema_format<'a>(param: &str, named: Json<'a>) -> R
     Ok(Format::Schema {
         name: named.get("name").and_then(Json::lit),
         description: named.get("description").and_then(Json::lit),
-        schema: form::object(param, schema)?,
+        schema: Cow::Borrowed(form::object(param, schema)?.raw()),
         strict: named.get("strict").and_then(Json::as_bool),
     })
 }

@@ -271,8 +271,8 @@ fn write_tools(request: &Request<'_>, out: &mut Out) {
         if let Some(description) = tool.description {
             out.field_lit("description", description);
         }
-        if let Some(schema) = tool.schema {
-            out.field("parameters", schema);
+        if let Some(schema) = &tool.schema {
+            out.field_raw("parameters", schema);
         }
         if let Some(strict) = tool.strict {
             out.field_raw("strict", if strict { "true" } else { "false" });
@@ -344,7 +344,7 @@ fn write_format(format: &Format<'_>, out: &mut Out) {
             if let Some(description) = description {
                 out.field_lit("description", *description);
             }
-            out.field("schema", *schema);
+            out.field_raw("schema", schema);
             out.field_raw("strict", if strict.unwrap_or(true) { "true" } else { "false" });
             out.close('}');
         }

@@ -9,6 +9,7 @@ use super::answer::{write_reason, write_tokens};
 use crate::{
     dialect::Finish,
     translate::{
+        balance::Balance,
         event::{Event, Tokens, conclude, id_with},
         form::Wishes,
         out::Out,
@@ -248,58 +249,4 @@ fn write_delta(index: u64, kind: &LaneKind, text: &str, out: &mut Out) {
     out.event(Some("content_block_delta")).open('{').field_str("type", "content_block_delta");
     out.field_number("index", index).key("delta").open('{').field_str("type", word);
     out.key(name).pieces([text]).close('}').close('}').end_event();
-}
-
-/// Whether arguments, read piece by piece, are a whole object.
-#[derive(Debug, Default)]
-struct Balance {
-    depth: usize,
-    begun: bool,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl Balance {
-    /// Reads a piece, which is text inside a JSON string.
-    fn read(&mut self, piece: &str) {
-        let mut rest = piece.as_bytes();
-        while let [byte, tail @ ..] = rest {
-            rest = tail;
-            let meant = match (byte, tail) {
-                (b'\\', [b'u', digits @ ..]) => {
-                    let (digits, tail) = digits.split_at_checked(4).unwrap_or((digits, &[]));
-                    rest = tail;
-                    let code =
-                        std::str::from_utf8(digits).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                    // Beyond ASCII there is nothing that matters.
-                    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(b' ')
-                }
-                (b'\\', [escape, tail @ ..]) => {
-                    rest = tail;
-                    if matches!(escape, b'"' | b'\\') { *escape } else { b' ' }
-                }
-                _ => *byte,
-            };
-            self.step(meant);
-        }
-    }
-
-    fn step(&mut self, byte: u8) {
-        match byte {
-            _ if std::mem::take(&mut self.escaped) => {}
-            b'\\' if self.in_string => self.escaped = true,
-            b'"' => self.in_string = !self.in_string,
-            _ if self.in_string => {}
-            b'{' | b'[' => {
-                self.begun = true;
-                self.depth += 1;
-            }
-            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        self.begun && self.depth == 0
-    }
 }

@@ -195,7 +195,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
         name: name.ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?,
         description: tool.get("description").and_then(Json::lit),
         schema: match tool.get("input_schema") {
-            Some(schema) => Some(form::object(&format!("{at}.input_schema"), schema)?),
+            Some(schema) => Some(Cow::Borrowed(form::object(&format!("{at}.input_schema"), schema)?.raw())),
             None => None,
         },
         strict: tool.get("strict").and_then(Json::as_bool),
@@ -265,7 +265,7 @@ fn read_format<'a>(param: &'static str, format: Json<'a>, request: &mut Request<
         return Ok(());
     }
     let schema = format.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
-    let schema = form::object(param, schema)?;
+    let schema = Cow::Borrowed(form::object(param, schema)?.raw());
     request.format = Some(Format::Schema { name: None, description: None, schema, strict: None });
     Ok(())
 }

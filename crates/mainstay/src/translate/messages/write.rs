@@ -3,7 +3,7 @@
 use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult},
-    json::Lit,
+    json::{Json, Lit},
     out::{Out, safe},
     target::{Target, fit_id},
 };
@@ -181,9 +181,9 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
         if let Some(description) = tool.description.filter(|description| !description.is_empty()) {
             out.field_lit("description", description);
         }
-        match tool.schema.filter(|schema| schema.get("type").is_some()) {
-            Some(schema) => out.field("input_schema", schema),
-            None => write_untyped(tool.schema.map(|schema| schema.raw()), out),
+        match tool.schema.as_deref().filter(|schema| Json::trusted(schema).get("type").is_some()) {
+            Some(schema) => out.field_raw("input_schema", schema),
+            None => write_untyped(tool.schema.as_deref(), out),
         };
         if tool.strict == Some(true) {
             out.field_raw("strict", "true");
@@ -282,7 +282,7 @@ fn write_output(
             losses.because(*param, "it gives JSON by a schema only")?;
             None
         }
-        Some(Format::Schema { schema, .. }) => Some(*schema),
+        Some(Format::Schema { schema, .. }) => Some(schema),
     };
     let effort = if let Thinking::Effort(effort) = thinking { effort } else { None };
     if schema.is_some() || effort.is_some() {
@@ -291,7 +291,11 @@ fn write_output(
             out.field_str("effort", effort);
         }
         if let Some(schema) = schema {
-            out.key("format").open('{').field_str("type", "json_schema").field("schema", schema).close('}');
+            out.key("format")
+                .open('{')
+                .field_str("type", "json_schema")
+                .field_raw("schema", schema)
+                .close('}');
         }
         out.close('}');
     }

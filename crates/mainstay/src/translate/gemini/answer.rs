@@ -1,0 +1,105 @@
+//! Answers of `generateContent`, whole.
+
+use super::events::Events;
+use crate::{
+    dialect::Finish,
+    translate::{
+        event::{Answer, Event, Piece, Tokens},
+        form::Wishes,
+        json::Json,
+        messages::write_input,
+        out::Out,
+    },
+};
+
+/// Reads a `GenerateContentResponse`, or a list of them, which is a stream that was not asked for as events.
+pub(in crate::translate) fn read_answer<'a>(
+    body: Json<'a>,
+    events: &mut Vec<Event<'a>>,
+) -> Result<(), &'static str> {
+    let mut reader = Events::default();
+    match body.items() {
+        Some(items) => items.into_iter().try_for_each(|item| reader.read(item, events))?,
+        None => reader.read(body, events)?,
+    }
+    reader.end(events);
+    Ok(())
+}
+
+pub(in crate::translate) fn write_answer(
+    answer: &Answer<'_>,
+    wishes: Wishes,
+    out: &mut Out,
+) -> Result<(), &'static str> {
+    out.open('{').key("candidates").open('[').open('{').key("content").open('{').key("parts").open('[');
+    for piece in &answer.pieces {
+        match piece {
+            Piece::Text(text) | Piece::Refusal(text) => {
+                out.open('{').key("text").pieces([&**text]).close('}');
+            }
+            Piece::Thought(text) if wishes.thoughts => {
+                out.open('{').key("text").pieces([&**text]).field_raw("thought", "true").close('}');
+            }
+            Piece::Thought(_) => {}
+            Piece::Call { id, name, arguments, .. } => write_call(id, name, arguments, out)?,
+        }
+    }
+    out.close(']').field_str("role", "model").close('}');
+    out.field_str("finishReason", reason(answer.reason())).field_number("index", 0).close('}').close(']');
+    out.key("usageMetadata");
+    write_tokens(&answer.tokens, out);
+    write_names(answer.id.as_deref(), answer.model.as_deref(), out);
+    out.close('}');
+    Ok(())
+}
+
+pub(super) fn write_call(id: &str, name: &str, arguments: &str, out: &mut Out) -> Result<(), &'static str> {
+    out.open('{').key("functionCall").open('{').field_str("id", id).field_str("name", name).key("args");
+    write_input(arguments, out)?;
+    out.close('}').close('}');
+    Ok(())
+}
+
+pub(super) fn write_names(id: Option<&str>, model: Option<&str>, out: &mut Out) {
+    if let Some(model) = model {
+        out.field_str("modelVersion", model);
+    }
+    if let Some(id) = id {
+        out.field_str("responseId", id);
+    }
+}
+
+pub(super) fn reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Length => "MAX_TOKENS",
+        Finish::ContentFilter => "SAFETY",
+        _ => "STOP",
+    }
+}
+
+pub(super) fn write_tokens(tokens: &Tokens, out: &mut Out) {
+    let thoughts = tokens.thoughts.unwrap_or(0);
+    out.open('{').field_number("promptTokenCount", tokens.input.unwrap_or(0));
+    out.field_number("candidatesTokenCount", tokens.output.unwrap_or(0).saturating_sub(thoughts));
+    out.field_number("totalTokenCount", tokens.total());
+    if let Some(cached) = tokens.cached.filter(|cached| *cached > 0) {
+        out.field_number("cachedContentTokenCount", cached);
+    }
+    if thoughts > 0 {
+        out.field_number("thoughtsTokenCount", thoughts);
+    }
+    out.close('}');
+}
+
+pub(super) fn read_tokens(usage: Json<'_>) -> Tokens {
+    let count = |name: &str| usage.get(name).and_then(Json::count);
+    let sum = |a: Option<u64>, b: Option<u64>| [a, b].into_iter().flatten().reduce(u64::saturating_add);
+    let thoughts = count("thoughtsTokenCount");
+    Tokens {
+        input: sum(count("promptTokenCount"), count("toolUsePromptTokenCount")),
+        output: sum(count("candidatesTokenCount"), thoughts),
+        cached: count("cachedContentTokenCount"),
+        cache_write: None,
+        thoughts,
+    }
+}

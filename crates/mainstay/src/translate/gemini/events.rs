@@ -1,0 +1,243 @@
+//! Streams of `streamGenerateContent`.
+
+use super::answer::{read_tokens, reason, write_call, write_names, write_tokens};
+use crate::{
+    dialect::Finish,
+    translate::{
+        balance::Balance,
+        event::{Event, Tokens, conclude, filled, made_id},
+        form::Wishes,
+        json::Json,
+        out::{Out, escape},
+    },
+};
+use std::borrow::Cow;
+
+/// How much is held of tool calls, which are told whole.
+const MAX_HELD: usize = 8 << 20;
+
+/// More tool calls in one answer are nobody's.
+const MAX_CALLS: u64 = 1024;
+
+/// Reads responses, each of which is a piece of the answer.
+#[derive(Debug, Default)]
+pub(in crate::translate) struct Events {
+    started: bool,
+    ended: bool,
+    calls: u64,
+    id: String,
+}
+
+impl Events {
+    pub(in crate::translate) fn read<'a>(
+        &mut self,
+        response: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        if !response.is_object() {
+            return Err("an event of its stream is no object");
+        }
+        if !std::mem::replace(&mut self.started, true) {
+            let id = response.get("responseId").and_then(Json::text);
+            let model = response.get("modelVersion").and_then(Json::text);
+            self.id = id.as_deref().unwrap_or_default().to_owned();
+            events.push(Event::Start { id, model, created: None });
+        }
+        let blocked = response.get("promptFeedback").and_then(|feedback| feedback.get("blockReason"));
+        if blocked.is_some() {
+            events.push(Event::Finish { reason: Finish::ContentFilter, stop: None });
+        }
+        let candidates = response.get("candidates").into_iter().flat_map(Json::each);
+        for candidate in candidates.filter(|one| one.get("index").and_then(Json::count).unwrap_or(0) == 0) {
+            let parts = candidate.get("content").and_then(|content| content.get("parts"));
+            for part in parts.into_iter().flat_map(Json::each) {
+                self.read_part(part, events)?;
+            }
+            if let Some(reason) = candidate.get("finishReason").and_then(Json::text) {
+                if let Some(reason) = Finish::of_reason(&reason) {
+                    events.push(Event::Finish { reason, stop: None });
+                }
+            }
+        }
+        if let Some(usage) = response.get("usageMetadata") {
+            events.push(Event::Tokens(read_tokens(usage)));
+        }
+        Ok(())
+    }
+
+    fn read_part<'a>(&mut self, part: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
+        if let Some(text) = filled(part.get("text")) {
+            let thought = part.get("thought").and_then(Json::as_bool) == Some(true);
+            events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
+        }
+        let Some(function) = part.get("functionCall") else { return Ok(()) };
+        if self.calls == MAX_CALLS {
+            return Err("it calls too many tools");
+        }
+        let call = self.calls;
+        self.calls += 1;
+        let id = function.get("id").and_then(Json::text).filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| Cow::Owned(made_id(&self.id, call)));
+        let name = function.get("name").and_then(Json::text).unwrap_or_default();
+        events.push(Event::Call { call, id, name });
+        let arguments = function.get("args").map_or("{}", Json::raw);
+        events.push(Event::Arguments { call, text: Cow::Owned(escape(arguments)) });
+        Ok(())
+    }
+
+    pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            events.push(Event::End);
+        }
+    }
+}
+
+/// Writes responses.
+#[derive(Debug)]
+pub(in crate::translate) struct Stream {
+    wishes: Wishes,
+    id: Option<String>,
+    model: Option<String>,
+    /// Calls that are not whole yet: they are told in one piece.
+    open: Vec<Open>,
+    held: usize,
+    called: bool,
+    refused: bool,
+    finish: Option<Finish>,
+    tokens: Tokens,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    call: u64,
+    id: String,
+    name: String,
+    arguments: String,
+    balance: Balance,
+}
+
+impl Stream {
+    pub(in crate::translate) fn new(wishes: Wishes) -> Self {
+        Self {
+            wishes,
+            id: None,
+            model: None,
+            open: Vec::new(),
+            held: 0,
+            called: false,
+            refused: false,
+            finish: None,
+            tokens: Tokens::default(),
+            ended: false,
+        }
+    }
+
+    pub(in crate::translate) fn write(
+        &mut self,
+        event: Event<'_>,
+        out: &mut Out,
+    ) -> Result<(), &'static str> {
+        match event {
+            Event::Start { id, model, .. } => {
+                self.id = id.map(Cow::into_owned);
+                self.model = model.map(Cow::into_owned);
+            }
+            Event::Text(text) => self.text(&text, false, out),
+            Event::Refusal(text) => {
+                self.refused = true;
+                self.text(&text, false, out);
+            }
+            Event::Thought(text) if self.wishes.thoughts => self.text(&text, true, out),
+            Event::Thought(_) => {}
+            Event::Call { call, id, name } => {
+                self.called = true;
+                let (id, name) = (id.into_owned(), name.into_owned());
+                self.open.push(Open {
+                    call,
+                    id,
+                    name,
+                    arguments: String::new(),
+                    balance: Balance::default(),
+                });
+            }
+            Event::Arguments { call, text } => self.arguments(call, &text, out)?,
+            Event::Finish { reason, .. } => self.finish = Some(reason),
+            Event::Tokens(tokens) => self.tokens.update(tokens),
+            Event::End => self.end(out)?,
+        }
+        Ok(())
+    }
+
+    fn text(&self, text: &str, thought: bool, out: &mut Out) {
+        head(out);
+        out.open('{').key("text").pieces([text]);
+        if thought {
+            out.field_raw("thought", "true");
+        }
+        out.close('}');
+        self.tail(out);
+    }
+
+    fn arguments(&mut self, call: u64, text: &str, out: &mut Out) -> Result<(), &'static str> {
+        let Some(at) = self.open.iter().position(|open| open.call == call) else {
+            return if text.trim().is_empty() { Ok(()) } else { Err("a tool call goes on after its end") };
+        };
+        let Some(open) = self.open.get_mut(at) else { return Ok(()) };
+        self.held += text.len();
+        if self.held > MAX_HELD {
+            return Err("its tool calls are larger than can be held");
+        }
+        open.arguments.push_str(text);
+        open.balance.read(text);
+        if open.balance.is_whole() {
+            let whole = self.open.remove(at);
+            self.held = self.held.saturating_sub(whole.arguments.len());
+            self.call(&whole, out)?;
+        }
+        Ok(())
+    }
+
+    fn call(&self, whole: &Open, out: &mut Out) -> Result<(), &'static str> {
+        head(out);
+        write_call(&whole.id, &whole.name, &whole.arguments, out)?;
+        self.tail(out);
+        Ok(())
+    }
+
+    fn tail(&self, out: &mut Out) {
+        out.close(']').field_str("role", "model").close('}').field_number("index", 0).close('}').close(']');
+        write_names(self.id.as_deref(), self.model.as_deref(), out);
+        out.close('}').end_event();
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        for whole in std::mem::take(&mut self.open) {
+            self.call(&whole, out)?;
+        }
+        out.event(None).open('{').key("candidates").open('[').open('{').key("content").open('{');
+        out.key("parts").open('[').open('{').field_str("text", "").close('}').close(']');
+        out.field_str("role", "model").close('}');
+        out.field_str("finishReason", reason(conclude(self.finish, self.called, self.refused)));
+        out.field_number("index", 0).close('}').close(']').key("usageMetadata");
+        write_tokens(&self.tokens, out);
+        write_names(self.id.as_deref(), self.model.as_deref(), out);
+        out.close('}').end_event();
+        Ok(())
+    }
+}
+
+fn head(out: &mut Out) {
+    out.event(None)
+        .open('{')
+        .key("candidates")
+        .open('[')
+        .open('{')
+        .key("content")
+        .open('{')
+        .key("parts")
+        .open('[');
+}

@@ -1,0 +1,14 @@
+//! Google's `generateContent` and `streamGenerateContent`.
+
+mod answer;
+mod events;
+mod path;
+mod read;
+mod schema;
+mod write;
+
+pub(super) use self::answer::{read_answer, write_answer};
+pub(super) use self::events::{Events, Stream};
+pub(super) use self::path::{path, renamed};
+pub(super) use self::read::read;
+pub(super) use self::write::write;

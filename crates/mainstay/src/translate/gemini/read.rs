@@ -1,0 +1,321 @@
+//! Reading a request of `generateContent`, in camelCase or snake_case.
+
+use super::schema::{camel, json_schema};
+use crate::translate::{
+    error::Refused,
+    form::{
+        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool,
+        ToolResult,
+    },
+    json::Json,
+};
+use std::borrow::Cow;
+
+/// Calls that wait for their results: id and name.
+type Open<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
+
+pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Request<'a>, Refused> {
+    let mut request = Request { stream, stop_name: "generationConfig.stopSequences", ..Request::default() };
+    let mut contents = None;
+    for (name, value) in body.fields() {
+        if value.is_null() {
+            continue;
+        }
+        match &*camel(&name) {
+            "contents" => contents = Some(value),
+            "systemInstruction" => {
+                for part in parts_of(value) {
+                    let text = part.get("text").unwrap_or(part);
+                    request.system.push(form::text("systemInstruction", text)?);
+                }
+            }
+            "tools" => {
+                for (at, tool) in form::list("tools", value)?.enumerate() {
+                    read_tool(&format!("tools[{at}]"), tool, &mut request)?;
+                }
+            }
+            "toolConfig" => read_tool_config(value, &mut request)?,
+            "generationConfig" => read_config(form::object("generationConfig", value)?, &mut request)?,
+            "safetySettings" if value.each().next().is_none() => {}
+            "model" | "labels" => {}
+            other => request.rest.push(other.to_owned()),
+        }
+    }
+    let contents = contents.ok_or_else(|| Refused::wrong("contents", "is missing"))?;
+    let mut open = Open::new();
+    // One content, or text, does for a list of it.
+    let list = contents.items();
+    let lone = list.is_none().then_some(contents);
+    for (at, content) in list.into_iter().flatten().chain(lone).enumerate() {
+        read_content(&format!("contents[{at}]"), content, &mut open, &mut request)?;
+    }
+    Ok(request)
+}
+
+/// A field by its name in camelCase.
+fn get<'a>(value: Json<'a>, name: &str) -> Option<Json<'a>> {
+    value
+        .fields()
+        .filter(|(key, value)| camel(key) == name && !value.is_null())
+        .last()
+        .map(|(_, value)| value)
+}
+
+/// The parts of a content: a list, one, or text.
+fn parts_of<'a>(content: Json<'a>) -> impl Iterator<Item = Json<'a>> {
+    let parts = content.get("parts").unwrap_or(content);
+    let lone = parts.items().is_none().then_some(parts);
+    parts.each().chain(lone)
+}
+
+fn read_content<'a>(
+    at: &str,
+    content: Json<'a>,
+    open: &mut Open<'a>,
+    request: &mut Request<'a>,
+) -> Result<(), Refused> {
+    let role = match content.get("role").and_then(Json::text).as_deref() {
+        Some("user" | "function" | "tool") | None => Role::User,
+        Some("model" | "assistant") => Role::Assistant,
+        Some(_) => return Err(Refused::wrong(format!("{at}.role"), "must be user or model")),
+    };
+    let mut parts = Vec::new();
+    for (n, part) in parts_of(content).enumerate() {
+        read_part(&format!("{at}.parts[{n}]"), part, open, &mut parts, request)?;
+    }
+    request.push(role, parts);
+    Ok(())
+}
+
+fn read_part<'a>(
+    at: &str,
+    part: Json<'a>,
+    open: &mut Open<'a>,
+    parts: &mut Vec<Part<'a>>,
+    request: &mut Request<'a>,
+) -> Result<(), Refused> {
+    if let Some(text) = part.lit() {
+        parts.push(Part::Text(text));
+        return Ok(());
+    }
+    // Thoughts are worth nothing to another provider.
+    if part.get("thought").and_then(Json::as_bool) == Some(true) {
+        return Ok(());
+    }
+    for (name, value) in form::object(at, part)?.fields() {
+        if value.is_null() {
+            continue;
+        }
+        let name = camel(&name);
+        match &*name {
+            "text" => parts.push(Part::Text(form::text(&format!("{at}.text"), value)?)),
+            "inlineData" => {
+                let param = format!("{at}.inlineData");
+                let data = get(value, "data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
+                let data = form::decoded(&param, data)?;
+                let media = get(value, "mimeType").and_then(Json::text).unwrap_or_default();
+                let kind = kind_of(&media);
+                let source = Source::Data { media, data };
+                let name = get(value, "displayName").and_then(Json::lit);
+                parts.push(Part::Media(Media { kind, source, name, param }));
+            }
+            "fileData" => {
+                let param = format!("{at}.fileData");
+                let url = get(value, "fileUri").ok_or_else(|| Refused::wrong(&*param, "has no fileUri"))?;
+                let media = get(value, "mimeType").and_then(Json::text);
+                let url = form::decoded(&param, url)?;
+                // Google's own files are nobody else's.
+                let own =
+                    url.starts_with("gs://") || url.starts_with("https://generativelanguage.googleapis.com/");
+                let kind = media.as_deref().map_or(MediaKind::Image, kind_of);
+                let source = if own { Source::Foreign } else { Source::Url { url, media } };
+                parts.push(Part::Media(Media { kind, source, name: None, param }));
+            }
+            "functionCall" => {
+                let param = format!("{at}.functionCall");
+                let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
+                let name = form::decoded(&param, name)?;
+                let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
+                let id = id.unwrap_or_else(|| Cow::Owned(format!("call_{at}").replace(['[', ']', '.'], "_")));
+                let arguments = match get(value, "args") {
+                    Some(args) => form::object(&param, args)?.raw(),
+                    None => "{}",
+                };
+                open.push((id.clone(), name.clone()));
+                parts.push(Part::Call(Call { id, name, arguments: Cow::Borrowed(arguments) }));
+            }
+            "functionResponse" => parts.push(Part::Result(read_response(at, value, open)?)),
+            "thoughtSignature" | "thought" | "videoMetadata" | "mediaResolution" => {}
+            other => request.rest.push(format!("{at}.{other}")),
+        }
+    }
+    Ok(())
+}
+
+fn kind_of(media: &str) -> MediaKind {
+    match media.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::File,
+    }
+}
+
+fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<ToolResult<'a>, Refused> {
+    let param = format!("{at}.functionResponse");
+    let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
+    let name = form::decoded(&param, name)?;
+    let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
+    let found = match &id {
+        Some(id) => open.iter().position(|(other, _)| other == id),
+        // Without an id it answers the first call of that name that has no answer.
+        None => open.iter().position(|(_, other)| *other == name),
+    };
+    let call = found.map(|at| open.remove(at).0);
+    let id = id.or(call).ok_or_else(|| Refused::wrong(&*param, "answers no call"))?;
+    let response = get(value, "response");
+    // The words in it, where it holds nothing else.
+    let mut fields = response.into_iter().flat_map(Json::fields);
+    let only = fields.next().filter(|_| fields.next().is_none());
+    let words = only.and_then(|(key, value)| {
+        let is_error = match &*key {
+            "result" | "output" => false,
+            "error" => true,
+            _ => return None,
+        };
+        Some((value.lit()?, is_error))
+    });
+    let (parts, object, is_error) = match words {
+        Some((text, is_error)) => (vec![Part::Text(text)], None, is_error),
+        None => (Vec::new(), response, false),
+    };
+    Ok(ToolResult { id, name: Some(name), parts, object, is_error })
+}
+
+fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    for (name, value) in form::object(at, tool)?.fields() {
+        match &*camel(&name) {
+            _ if value.is_null() => {}
+            "functionDeclarations" => {
+                for (n, function) in form::list(at, value)?.enumerate() {
+                    let at = format!("{at}.functionDeclarations[{n}]");
+                    let name = function.get("name").and_then(Json::lit);
+                    let schema = match (get(function, "parametersJsonSchema"), get(function, "parameters")) {
+                        (Some(schema), _) => Some(Cow::Borrowed(form::object(&at, schema)?.raw())),
+                        (None, Some(schema)) => Some(Cow::Owned(json_schema(form::object(&at, schema)?))),
+                        (None, None) => None,
+                    };
+                    request.tools.push(Tool {
+                        name: name.ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?,
+                        description: function.get("description").and_then(Json::lit),
+                        schema,
+                        strict: None,
+                    });
+                }
+            }
+            other => request.rest.push(format!("{at}.{other}")),
+        }
+    }
+    Ok(())
+}
+
+fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    for (name, value) in form::object("toolConfig", config)?.fields() {
+        match &*camel(&name) {
+            _ if value.is_null() => {}
+            "functionCallingConfig" => {
+                let mut names = Vec::new();
+                for name in get(value, "allowedFunctionNames").into_iter().flat_map(Json::each) {
+                    names.push(form::decoded("toolConfig.functionCallingConfig.allowedFunctionNames", name)?);
+                }
+                let mode = get(value, "mode").and_then(Json::text).map(|mode| mode.to_ascii_uppercase());
+                request.choice = match (mode.as_deref(), names.len()) {
+                    (Some("NONE"), _) => Some(Choice::None),
+                    (Some("ANY"), 0) => Some(Choice::Any),
+                    (Some("ANY"), 1) => names.pop().map(Choice::Tool),
+                    (Some("ANY"), _) => Some(Choice::Among { names, must: true }),
+                    (Some("VALIDATED"), 1..) => Some(Choice::Among { names, must: false }),
+                    (Some("AUTO" | "VALIDATED"), _) => Some(Choice::Auto),
+                    _ => None,
+                };
+            }
+            other => request.rest.push(format!("toolConfig.{other}")),
+        }
+    }
+    Ok(())
+}
+
+fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    let (mut media, mut schema) = (None, None);
+    for (name, value) in config.fields() {
+        let name = camel(&name);
+        match &*name {
+            _ if value.is_null() => {}
+            "maxOutputTokens" => {
+                request.max_tokens = form::count("generationConfig.maxOutputTokens", value)?;
+            }
+            "temperature" => request.temperature = Number::read("generationConfig.temperature", value)?,
+            "topP" => request.top_p = Number::read("generationConfig.topP", value)?,
+            "topK" => request.top_k = Number::read("generationConfig.topK", value)?,
+            "seed" => request.seed = Number::read("generationConfig.seed", value)?,
+            "frequencyPenalty" => {
+                request.frequency_penalty = Number::read("generationConfig.frequencyPenalty", value)?;
+            }
+            "presencePenalty" => {
+                request.presence_penalty = Number::read("generationConfig.presencePenalty", value)?;
+            }
+            "candidateCount" => {
+                let count = Number::read("generationConfig.candidateCount", value)?;
+                request.n = count.filter(|count| count.value() != 1.0);
+            }
+            "stopSequences" => {
+                for stop in form::list(request.stop_name, value)? {
+                    request.stop.push(form::text(request.stop_name, stop)?);
+                }
+            }
+            "responseMimeType" => media = value.text(),
+            "responseSchema" => {
+                let object = form::object("generationConfig.responseSchema", value)?;
+                schema = Some(Cow::Owned(json_schema(object)));
+            }
+            "responseJsonSchema" => {
+                schema =
+                    Some(Cow::Borrowed(form::object("generationConfig.responseJsonSchema", value)?.raw()));
+            }
+            "thinkingConfig" => read_thinking(value, request)?,
+            "responseModalities"
+                if value.each().all(|modality| modality.is("TEXT") || modality.is("Text")) => {}
+            "responseLogprobs" if value.as_bool() == Some(false) => {}
+            "mediaResolution" => {}
+            other => request.rest.push(format!("generationConfig.{other}")),
+        }
+    }
+    request.format = match (media.as_deref(), schema) {
+        (_, Some(schema)) => Some(Format::Schema { name: None, description: None, schema, strict: None }),
+        (Some("application/json"), None) => Some(Format::Json { param: "generationConfig.responseMimeType" }),
+        (None | Some("text/plain"), None) => None,
+        (Some(_), None) => {
+            request.rest.push("generationConfig.responseMimeType".to_owned());
+            None
+        }
+    };
+    Ok(())
+}
+
+fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    const BUDGET: &str = "generationConfig.thinkingConfig.thinkingBudget";
+    for (name, value) in thinking.fields() {
+        match &*camel(&name) {
+            _ if value.is_null() => {}
+            "thinkingBudget" if value.number() == Some("-1") => request.reasoning.adaptive = true,
+            "thinkingBudget" => request.reasoning.budget = form::count(BUDGET, value)?,
+            "thinkingLevel" => {
+                let level = value.text().unwrap_or_default().to_ascii_lowercase();
+                request.reasoning.effort = Effort::read(&level);
+            }
+            "includeThoughts" => request.reasoning.shown = value.as_bool() == Some(true),
+            other => request.rest.push(format!("generationConfig.thinkingConfig.{other}")),
+        }
+    }
+    Ok(())
+}
