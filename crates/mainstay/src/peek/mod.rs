@@ -88,6 +88,10 @@ struct Fields<'a> {
 /// [`PeekError`] where the body is not a JSON object, names no model, names one twice, or has a field of a wrong type.
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     let fields: Fields<'_> = serde_json::from_slice(body).map_err(|error| explain(body, &error))?;
+    // A list would pass for the fields in their order.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(PeekError::NotJson { what: "it is JSON of another type".to_owned() });
+    }
     let raw = fields.model.map(RawValue::get).filter(|raw| *raw != "null").ok_or(PeekError::NoModel)?;
     let model: Cow<'_, str> = serde_json::from_str(raw)
         .map_err(|_| PeekError::BadField { field: "model", what: "must be a string" })?;

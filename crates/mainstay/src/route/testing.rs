@@ -171,7 +171,9 @@ impl Provider {
             .layer(ConcurrencyLayer::new(self.places.clone()))
             .layer(AttemptLayer::new(name.clone(), observer.clone() as Arc<dyn Observe>))
             .layer(JudgeLayer::new(Kind::OpenAi))
-            .layer(TimeoutLayer::new(TimeoutConfig::new().with_idle(self.idle)))
+            .layer(TimeoutLayer::new(
+                TimeoutConfig::new().with_idle(self.idle).with_attempt(Duration::from_secs(60)),
+            ))
             .service(service_fn(move |request: Request<_>| this.clone().play(request)));
         Target::new(name, stack).with_breaker(self.breaker.clone())
     }
