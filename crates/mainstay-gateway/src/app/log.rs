@@ -72,7 +72,7 @@ impl Drop for Record {
             path = self.path,
             model,
             stream = self.stream,
-            provider = self.target.as_ref().map(|target| tracing::field::display(target)),
+            provider = self.target.as_ref().map(tracing::field::display),
             status,
             outcome = self.outcome.unwrap_or("cancelled"),
             tries = self.tries,
