@@ -83,6 +83,7 @@ async fn serve(cli: &Cli) -> ExitCode {
         max_connections: config.server.max_connections,
         max_headers: config.server.max_headers,
         drain: config.server.drain,
+        ..ServerConfig::default()
     };
     let bound = Server::bind(listen, app, bounds).await.and_then(|server| Ok((server.address()?, server)));
     let (address, server) = match bound {

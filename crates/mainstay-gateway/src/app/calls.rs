@@ -5,10 +5,11 @@ use super::{
     errors::{self, Refusal},
     log::Record,
     reply,
+    stream::Teller,
     upload::{self, UploadError},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
 use http_body_util::{BodyExt, Empty};
 use mainstay::{
@@ -18,9 +19,10 @@ use mainstay::{
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
     peek::{Call, peek},
     route::{AttemptLog, CallFailed, Served},
+    secret::Redactor,
 };
 use parking_lot::Mutex;
-use std::{future::Future, sync::Arc};
+use std::{future::Future, pin::Pin, sync::Arc};
 use tower::{ServiceExt, service_fn};
 use tower_http::decompression::{DecompressionBody, RequestDecompression};
 
@@ -32,53 +34,108 @@ where
 {
     let family = ErrorFamily::of_path(request.uri().path());
     let mut record = Record::new(app.clone(), id.clone(), request.uri().path());
-    let cut = app.cut.clone();
+    let deadline = app.deadline.map(Deadline::after);
+    let ready = tokio::select! {
+        biased;
+        ready = prepare(&app, request, deadline, &mut record) => ready,
+        // The drain is over before there was a call to make.
+        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+    };
+    let (teller, mut pending) = match ready {
+        Ok(Ready { teller, pending }) => (teller, pending),
+        Err(failure) => return refuse(failure, family, &app.redactor, record),
+    };
+    let waits = record.stream && teller.can_wait();
+    let begin = app.keepalive.filter(|_| waits).map(tokio::time::sleep);
     let outcome = tokio::select! {
         biased;
-        outcome = run(&app, request, &mut record) => outcome,
-        // The drain is over before there was a head to answer with.
-        () = cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        outcome = &mut pending => outcome,
+        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        () = sleep_if(begin) => return wait(&app, teller, pending, record),
     };
-    let redactor = app.redactor.clone();
-    let (response, outcome) = match outcome {
-        Ok(response) => return stream_or_whole(&app, response, record),
-        Err(Failure::Refused(refusal)) => {
-            let code = refusal.code();
-            (refusal.into_response(family), code)
-        }
-        Err(Failure::Failed(failed, own)) => {
-            record.tries = failed.tries;
-            let outcome = failed.code.unwrap_or(failed.verdict.class.as_str());
-            (errors::failed(&failed, family, &redactor.and(own.as_deref())), outcome)
-        }
+    match outcome {
+        Ok(response) => hand_on(&app, response, teller, record),
+        Err(failure) => refuse(failure, family, &teller.redactor, record),
+    }
+}
+
+/// For ever where there is no timer.
+async fn sleep_if(timer: Option<tokio::time::Sleep>) {
+    match timer {
+        Some(timer) => timer.await,
+        None => std::future::pending().await,
+    }
+}
+
+fn refuse(
+    failure: Failure,
+    family: ErrorFamily,
+    redactor: &Redactor,
+    mut record: Record,
+) -> Response<ReplyBody> {
+    record.failed(&failure);
+    let response = match failure {
+        Failure::Refused(refusal) => refusal.into_response(family),
+        Failure::Failed(failed) => errors::failed(&failed, family, redactor),
     };
     record.head(response.status());
-    record.outcome = Some(outcome);
+    response
+}
+
+/// The caller has waited long enough for a sign of life: the head of a stream goes out before there is one.
+fn wait(app: &Inner, teller: Teller, pending: Pending, mut record: Record) -> Response<ReplyBody> {
+    record.head(StatusCode::OK);
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    let headers = reply::answer(&headers, None, true);
+    let mut response = Response::new(ReplyBody::waiting(pending, teller, app.cut.clone(), record));
+    *response.headers_mut() = headers;
     response
 }
 
 /// Why there is no answer.
-enum Failure {
+pub(super) enum Failure {
     /// The gateway itself said no.
     Refused(Refusal),
-    /// No target answered; with the caller's own credential, which nobody is to repeat.
-    Failed(Box<CallFailed>, Option<String>),
+    /// No target answered.
+    Failed(Box<CallFailed>),
 }
 
-/// An answer, and what is needed to hand it on.
-struct Answered {
-    response: Response<mainstay::route::ReplyBody>,
-    call: Call,
-    own: Option<String>,
+/// A call that is under way.
+pub(super) type Pending =
+    Pin<Box<dyn Future<Output = Result<Response<mainstay::route::ReplyBody>, Failure>> + Send>>;
+
+/// A request that was read and knows where it goes.
+struct Ready {
+    teller: Teller,
+    pending: Pending,
 }
 
-async fn run<B>(app: &Inner, request: Request<B>, record: &mut Record) -> Result<Answered, Failure>
+/// What the deadline over everything cut off while the request was still being read.
+fn too_late() -> Failure {
+    let log = AttemptLog::default();
+    Failure::Failed(Box::new(CallFailed::from_error(&log, DeadlineExceeded::unsent().into())))
+}
+
+async fn prepare<B>(
+    app: &Arc<Inner>,
+    request: Request<B>,
+    deadline: Option<Deadline>,
+    record: &mut Record,
+) -> Result<Ready, Failure>
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (mut parts, body) = request.into_parts();
-    let body = read(app, &mut parts, body).await.map_err(Failure::Refused)?;
+    let upload = read(app, &mut parts, body);
+    let body = match deadline {
+        None => upload.await,
+        Some(deadline) => {
+            tokio::time::timeout_at(deadline.instant(), upload).await.map_err(|_| too_late())?
+        }
+    };
+    let body = body.map_err(Failure::Refused)?;
     let call = match Call::of_path(parts.uri.path()) {
         Some(call) => call,
         None => {
@@ -92,22 +149,27 @@ where
         app.router.find(&call.model).map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
     record.route = Some(route.name.clone());
 
-    let own = caller_key(&parts.headers).map(str::to_owned);
     let log = AttemptLog::default();
+    let redactor = app.redactor.and(caller_key(&parts.headers));
+    let teller = Teller::new(call.dialect, redactor, app.keepalive);
     parts.extensions = http::Extensions::new();
     parts.extensions.insert(log.clone());
     parts.extensions.insert(record.usage.clone());
     parts.headers.insert("x-request-id", record.id.clone());
-    let deadline = app.deadline.map(Deadline::after);
+    // What the caller can decode is between us and the caller: providers are asked for what we can.
+    parts.headers.remove(header::ACCEPT_ENCODING);
     if let Some(deadline) = deadline {
         parts.extensions.insert(deadline);
     }
-    let request = call.clone().into_request(Request::from_parts(parts, ()), body);
-    let answered = within(deadline, route.fallback.oneshot(request)).await;
-    match answered {
-        Ok(response) => Ok(Answered { response: bounded(response, deadline), call, own }),
-        Err(error) => Err(Failure::Failed(call_failed(&log, error), own)),
-    }
+    let request = call.into_request(Request::from_parts(parts, ()), body);
+    let answering = within(deadline, route.fallback.oneshot(request));
+    let pending = Box::pin(async move {
+        match answering.await {
+            Ok(response) => Ok(bounded(response, deadline)),
+            Err(error) => Err(Failure::Failed(call_failed(&log, error))),
+        }
+    });
+    Ok(Ready { teller, pending })
 }
 
 /// Runs a call under the deadline over everything.
@@ -176,20 +238,20 @@ where
     }
 }
 
-fn stream_or_whole(app: &Inner, answered: Answered, mut record: Record) -> Response<ReplyBody> {
-    let Answered { response, call, own } = answered;
+fn hand_on(
+    app: &Inner,
+    response: Response<mainstay::route::ReplyBody>,
+    teller: Teller,
+    mut record: Record,
+) -> Response<ReplyBody> {
     let (parts, body) = response.into_parts();
     let served = parts.extensions.get::<Served>();
-    if let Some(served) = served {
-        record.target = Some(served.target.clone());
-        record.tries = served.tries;
-    }
+    record.answered(&parts.headers, served);
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
     let headers = reply::answer(&parts.headers, served, stream);
     let body = if stream {
-        let redactor = app.redactor.and(own.as_deref());
-        ReplyBody::stream(body, call.dialect, redactor, app.cut.clone().cancelled_owned(), record)
+        ReplyBody::stream(body, teller, app.cut.clone(), record)
     } else {
         ReplyBody::passing(body, record)
     };
@@ -199,7 +261,7 @@ fn stream_or_whole(app: &Inner, answered: Answered, mut record: Record) -> Respo
     response
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())

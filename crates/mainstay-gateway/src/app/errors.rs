@@ -104,20 +104,30 @@ impl Refusal {
         }
     }
 
+    /// An answer that is no stream, when the head of one has gone out already.
+    pub(super) fn no_stream() -> Self {
+        Self::new(
+            StatusCode::BAD_GATEWAY,
+            "upstream_malformed",
+            "the provider's reply is no stream, though one was asked for",
+        )
+    }
+
     pub(super) fn code(&self) -> &'static str {
         self.code
     }
 
+    fn body(&self) -> ErrorBody<'_> {
+        ErrorBody { param: self.param, ..ErrorBody::new(self.status.as_u16(), self.code, &self.message) }
+    }
+
+    /// The same as the one event of a stream.
+    pub(super) fn to_event(&self, dialect: Dialect) -> Bytes {
+        render_stream_error(dialect, &self.body(), 0)
+    }
+
     pub(super) fn into_response(self, family: ErrorFamily) -> Response<ReplyBody> {
-        let error = ErrorBody {
-            status: self.status.as_u16(),
-            code: Some(self.code),
-            error_type: None,
-            message: &self.message,
-            param: self.param,
-            attempts: &[],
-        };
-        let mut response = error_response(self.status, render_error(family, &error));
+        let mut response = error_response(self.status, render_error(family, &self.body()));
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -127,34 +137,15 @@ impl Refusal {
 
 /// The reply to a call that no target answered.
 pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redactor) -> Response<ReplyBody> {
-    let attempts: Vec<dialect::Attempt> = failed
-        .attempts
-        .iter()
-        .map(|attempt| {
-            let entry = attempt.to_entry();
-            dialect::Attempt { message: short(&redactor.text(&entry.message)), ..entry }
-        })
-        .collect();
+    let attempts = attempts(failed, redactor);
     let status = outward(failed.status, failed.code, family);
     let theirs = failed
         .reply
         .as_ref()
         .and_then(|reply| with_attempts(family, &redactor.bytes(&reply.body), &attempts));
     let body = theirs.unwrap_or_else(|| {
-        let message = redactor.text(&failed.message());
-        let code = match (&failed.reply, failed.code) {
-            (Some(reply), _) => reply.verdict.code.as_deref(),
-            (None, code) => code,
-        };
-        let error = ErrorBody {
-            status: status.as_u16(),
-            code,
-            error_type: None,
-            message: &short(&message),
-            param: find_cause::<Untranslatable>(failed).and_then(|why| why.param.as_deref()),
-            attempts: &attempts,
-        };
-        render_error(family, &error)
+        let message = short(&redactor.text(&failed.message()));
+        render_error(family, &own_error(failed, status, &message, &attempts))
     });
     let mut response = error_response(status, body);
     let headers = response.headers_mut();
@@ -179,6 +170,35 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
         None => {}
     }
     response
+}
+
+/// The same as the one event of a stream whose head went out before anyone had answered.
+pub(super) fn failed_event(failed: &CallFailed, dialect: Dialect, redactor: &Redactor) -> Bytes {
+    let attempts = attempts(failed, redactor);
+    let status = outward(failed.status, failed.code, dialect.error_family());
+    let message = short(&redactor.text(&failed.message()));
+    render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0)
+}
+
+fn own_error<'a>(
+    failed: &'a CallFailed,
+    status: StatusCode,
+    message: &'a str,
+    attempts: &'a [dialect::Attempt],
+) -> ErrorBody<'a> {
+    let code = match (&failed.reply, failed.code) {
+        (Some(reply), _) => reply.verdict.code.as_deref(),
+        (None, code) => code,
+    };
+    let param = find_cause::<Untranslatable>(failed).and_then(|why| why.param.as_deref());
+    ErrorBody { status: status.as_u16(), code, error_type: None, message, param, attempts }
+}
+
+fn attempts(failed: &CallFailed, redactor: &Redactor) -> Vec<dialect::Attempt> {
+    let entries = failed.attempts.iter().map(|attempt| attempt.to_entry());
+    entries
+        .map(|entry| dialect::Attempt { message: short(&redactor.text(&entry.message)), ..entry })
+        .collect()
 }
 
 /// Whether an SDK would try this again by itself.

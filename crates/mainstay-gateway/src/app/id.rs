@@ -4,14 +4,17 @@ use http::{HeaderMap, HeaderValue};
 
 /// The id of a request: the caller's own `x-request-id` if it is usable, else a new one.
 pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let own = headers
-        .get("x-request-id")
-        .filter(|id| (1..=128).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic));
+    let own = headers.get("x-request-id").filter(|id| is_usable(id));
     own.cloned().unwrap_or_else(|| {
         let id = format!("req_{:016x}{:08x}", fastrand::u64(..), fastrand::u32(..));
         // Hex is always a header value.
         HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("req_0"))
     })
+}
+
+/// Whether this is fit for a header and a log line: up to 128 visible characters.
+pub(super) fn is_usable(id: &HeaderValue) -> bool {
+    (1..=128).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
 }
 
 #[cfg(test)]

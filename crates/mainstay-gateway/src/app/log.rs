@@ -1,8 +1,11 @@
 //! One line a request: who answered, how it went, how long it took. No payload, no header, no key.
 
-use super::Inner;
-use http::{HeaderValue, StatusCode};
-use mainstay::{judge::UsageCell, route::TargetName};
+use super::{Inner, calls::Failure, reply};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mainstay::{
+    judge::UsageCell,
+    route::{Served, TargetName},
+};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -16,6 +19,8 @@ pub(super) struct Record {
     pub(super) model: Option<Arc<str>>,
     pub(super) stream: bool,
     pub(super) target: Option<Arc<TargetName>>,
+    /// The provider's own id of the request that was answered, for those who ask it for help.
+    pub(super) their_id: Option<HeaderValue>,
     pub(super) usage: UsageCell,
     pub(super) tries: u32,
     pub(super) status: Option<StatusCode>,
@@ -37,6 +42,7 @@ impl Record {
             model: None,
             stream: false,
             target: None,
+            their_id: None,
             usage: UsageCell::default(),
             tries: 0,
             status: None,
@@ -45,10 +51,32 @@ impl Record {
         }
     }
 
-    /// The reply's head is known.
+    /// The head that the caller gets is known.
     pub(super) fn head(&mut self, status: StatusCode) {
         self.status = Some(status);
         self.head_after = Some(self.since.elapsed());
+    }
+
+    /// A target answered.
+    pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>) {
+        self.their_id = reply::provider_id(headers).cloned();
+        if let Some(served) = served {
+            self.target = Some(served.target.clone());
+            self.tries = served.tries;
+        }
+    }
+
+    /// No target answered.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        self.outcome = Some(match failure {
+            Failure::Refused(refusal) => refusal.code(),
+            Failure::Failed(failed) => {
+                self.tries = failed.tries;
+                let reply = failed.reply.as_ref();
+                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers)).cloned();
+                failed.code.unwrap_or(failed.verdict.class.as_str())
+            }
+        });
     }
 }
 
@@ -72,10 +100,11 @@ impl Drop for Record {
             path = self.path,
             model,
             stream = self.stream,
-            provider = self.target.as_ref().map(|target| tracing::field::display(target)),
+            provider = self.target.as_ref().map(tracing::field::display),
             status,
             outcome = self.outcome.unwrap_or("cancelled"),
             tries = self.tries,
+            their_id = self.their_id.as_ref().and_then(|id| id.to_str().ok()),
             ms = took.as_millis() as u64,
             head_ms = self.head_after.map(|after| after.as_millis() as u64),
             tokens_in = usage.input,

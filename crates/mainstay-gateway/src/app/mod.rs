@@ -55,6 +55,7 @@ pub(crate) struct Inner {
     max_request_body: u64,
     upload_idle: Duration,
     deadline: Option<Duration>,
+    keepalive: Option<Duration>,
     draining: AtomicBool,
     /// Cancelled when the drain is over: what still runs is told so.
     cut: CancellationToken,
@@ -81,6 +82,7 @@ impl App {
             max_request_body: config.server.max_request_body,
             upload_idle: config.server.upload_idle,
             deadline: config.server.deadline,
+            keepalive: config.server.keepalive,
             draining: AtomicBool::new(false),
             cut: CancellationToken::new(),
         })))
@@ -102,13 +104,9 @@ impl App {
         B::Error: fmt::Display + Into<BoxError> + Send,
     {
         let id = id::request_id(request.headers());
-        let anthropic = ErrorFamily::of_path(request.uri().path()) == ErrorFamily::Anthropic;
+        let family = ErrorFamily::of_path(request.uri().path());
         let mut response = self.dispatch(request, &id).await;
-        let headers = response.headers_mut();
-        headers.entry("x-request-id").or_insert_with(|| id.clone());
-        if anthropic {
-            headers.entry("request-id").or_insert(id);
-        }
+        reply::put_id(response.headers_mut(), &id, family);
         response
     }
 

@@ -1,7 +1,7 @@
 //! The head of a reply: what of a provider's headers goes to the caller.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use mainstay::route::Served;
+use mainstay::{dialect::ErrorFamily, route::Served};
 
 /// What of a provider's headers is handed on: request ids, rate limits, hints, and the API's own. Never a cookie.
 fn is_handed_on(name: &HeaderName) -> bool {
@@ -17,6 +17,27 @@ fn is_handed_on(name: &HeaderName) -> bool {
     ];
     const PREFIXES: [&str; 4] = ["x-ratelimit-", "openai-", "anthropic-", "ratelimit-"];
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it.
+pub(super) fn provider_id(headers: &HeaderMap) -> Option<&HeaderValue> {
+    ["x-request-id", "request-id", "apim-request-id"]
+        .iter()
+        .find_map(|name| headers.get(*name))
+        .filter(|id| super::id::is_usable(id))
+}
+
+/// Puts our own id of a request on its reply. A provider that names its own in the same header has it kept beside ours.
+pub(super) fn put_id(headers: &mut HeaderMap, id: &HeaderValue, family: ErrorFamily) {
+    if let Some(theirs) = headers.insert("x-request-id", id.clone()) {
+        if theirs != *id {
+            headers.insert("x-mainstay-provider-request-id", theirs);
+        }
+    }
+    // What Anthropic's SDKs read; the provider's own is left in place.
+    if family == ErrorFamily::Anthropic {
+        headers.entry("request-id").or_insert_with(|| id.clone());
+    }
 }
 
 /// Copies what may be handed on.

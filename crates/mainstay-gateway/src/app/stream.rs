@@ -1,23 +1,35 @@
 //! The body of a reply to a caller.
 
-use super::{errors, log::Record};
+use super::{
+    calls::{self, Failure, Pending},
+    errors::{self, Refusal},
+    log::Record,
+};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use mainstay::{BoxError, dialect::Dialect, route, secret::Redactor};
+use mainstay::{
+    BoxError,
+    dialect::{Dialect, keepalive},
+    route::{self, Served},
+    secret::Redactor,
+};
 use pin_project_lite::pin_project;
 use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 pin_project! {
     /// A reply's body: held whole, passed on, or a stream that always ends as one.
     ///
     /// Whatever goes wrong in a stream after its head becomes exactly one error event in the caller's dialect and a proper
     /// end of the HTTP message, without `[DONE]` or `message_stop`: a broken connection tells a client nothing, and can
-    /// take the head with it.
+    /// take the head with it. With `server.keepalive` a stream's head may go out before anyone has answered; then signs of
+    /// life go out while nothing else does, and a call that fails is that one error event.
     #[derive(Debug)]
     pub struct ReplyBody {
         #[pin]
@@ -35,15 +47,80 @@ pin_project! {
             record: Option<Record>,
         },
         Stream {
-            // `None` once it has ended: what is below is let go at once.
-            inner: Option<route::ReplyBody>,
+            source: Source,
             #[pin]
             cut: WaitForCancellationFutureOwned,
-            dialect: Dialect,
-            redactor: Redactor,
+            teller: Teller,
             record: Option<Record>,
         },
     }
+}
+
+/// Where a stream's events come from.
+enum Source {
+    /// Nobody has answered yet.
+    Waiting(Pending),
+    Answer(route::ReplyBody),
+    /// What is below is let go at once.
+    Ended,
+}
+
+/// What of a call is needed to tell its caller how it goes.
+pub(super) struct Teller {
+    dialect: Dialect,
+    /// Knows the caller's own credential too.
+    pub(super) redactor: Redactor,
+    alive: Option<Alive>,
+}
+
+/// Signs of life for a caller that hears nothing else.
+struct Alive {
+    every: Duration,
+    /// When something last went out.
+    last: Instant,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Teller {
+    pub(super) fn new(dialect: Dialect, redactor: Redactor, every: Option<Duration>) -> Self {
+        let alive = every.map(|every| Alive { every, last: Instant::now(), sleep: None });
+        Self { dialect, redactor, alive: alive.filter(|_| is_sse(dialect)) }
+    }
+
+    /// Whether a caller of this dialect can be kept waiting with signs of life.
+    pub(super) fn can_wait(&self) -> bool {
+        self.alive.is_some()
+    }
+
+    /// Something else went out.
+    fn spoke(&mut self) {
+        if let Some(alive) = &mut self.alive {
+            alive.last = Instant::now();
+        }
+    }
+
+    /// Waits until it is time for a sign of life.
+    fn poll_sign(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
+        let Some(alive) = &mut self.alive else { return Poll::Pending };
+        loop {
+            let due = alive.last + alive.every;
+            let sleep = alive.sleep.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            ready!(sleep.as_mut().poll(cx));
+            let now = Instant::now();
+            if due <= now {
+                alive.last = now;
+                sleep.as_mut().reset(now + alive.every);
+                return Poll::Ready(keepalive(self.dialect));
+            }
+            // It was set before the last event went out.
+            sleep.as_mut().reset(due);
+        }
+    }
+}
+
+/// Whether this dialect streams server-sent events, of which it is known where one ends.
+fn is_sse(dialect: Dialect) -> bool {
+    !matches!(dialect, Dialect::Ollama | Dialect::Converse | Dialect::Embeddings | Dialect::Other)
 }
 
 impl ReplyBody {
@@ -57,12 +134,21 @@ impl ReplyBody {
 
     pub(super) fn stream(
         inner: route::ReplyBody,
-        dialect: Dialect,
-        redactor: Redactor,
-        cut: WaitForCancellationFutureOwned,
+        mut teller: Teller,
+        cut: CancellationToken,
         record: Record,
     ) -> Self {
-        Self { state: State::Stream { inner: Some(inner), cut, dialect, redactor, record: Some(record) } }
+        teller.spoke();
+        Self::of(Source::Answer(inner), teller, cut, record)
+    }
+
+    /// The body of a stream that nobody has begun yet. Its first sign of life is due.
+    pub(super) fn waiting(pending: Pending, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+        Self::of(Source::Waiting(pending), teller, cut, record)
+    }
+
+    fn of(source: Source, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+        Self { state: State::Stream { source, cut: cut.cancelled_owned(), teller, record: Some(record) } }
     }
 }
 
@@ -86,27 +172,46 @@ impl Body for ReplyBody {
                 }
                 Poll::Ready(frame)
             }
-            StateProj::Stream { inner, cut, dialect, redactor, record } => {
-                let Some(below) = inner else { return Poll::Ready(None) };
-                let error = match Pin::new(below).poll_frame(cx) {
-                    Poll::Ready(Some(Ok(frame))) => return Poll::Ready(Some(Ok(frame))),
-                    Poll::Ready(None) => {
-                        *inner = None;
+            StateProj::Stream { source, mut cut, teller, record } => loop {
+                let (event, outcome) = match source.poll(cx, record) {
+                    Poll::Ready(Next::Answered) => continue,
+                    Poll::Ready(Next::Frame(frame)) => {
+                        teller.spoke();
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    Poll::Ready(Next::End) => {
+                        *source = Source::Ended;
                         finish(record, "success");
                         return Poll::Ready(None);
                     }
-                    Poll::Ready(Some(Err(error))) => error,
+                    Poll::Ready(Next::Broken(error)) => {
+                        tracing::debug!(error = &*error, "a stream ended in an error");
+                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                    }
+                    Poll::Ready(Next::Failed(failure)) => {
+                        if let Some(record) = record {
+                            record.failed(&failure);
+                        }
+                        let event = match &failure {
+                            Failure::Refused(refusal) => refusal.to_event(teller.dialect),
+                            Failure::Failed(failed) => {
+                                errors::failed_event(failed, teller.dialect, &teller.redactor)
+                            }
+                        };
+                        (event, "failed")
+                    }
+                    Poll::Pending if cut.as_mut().poll(cx).is_ready() => {
+                        let error = errors::ShuttingDown.into();
+                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                    }
                     Poll::Pending => {
-                        ready!(cut.poll(cx));
-                        errors::ShuttingDown.into()
+                        return teller.poll_sign(cx).map(|sign| Some(Ok(Frame::data(sign))));
                     }
                 };
-                *inner = None;
-                let (event, outcome) = errors::stream_error(redactor, *dialect, &error);
-                tracing::debug!(error = &*error, outcome, "a stream ended in an error");
+                *source = Source::Ended;
                 finish(record, outcome);
-                Poll::Ready(Some(Ok(Frame::data(event))))
-            }
+                return Poll::Ready(Some(Ok(Frame::data(event))));
+            },
         }
     }
 
@@ -114,7 +219,7 @@ impl Body for ReplyBody {
         match &self.state {
             State::Whole { bytes } => bytes.is_empty(),
             State::Passing { inner, .. } => inner.is_end_stream(),
-            State::Stream { inner, .. } => inner.is_none(),
+            State::Stream { source, .. } => matches!(source, Source::Ended),
         }
     }
 
@@ -123,6 +228,45 @@ impl Body for ReplyBody {
             State::Whole { bytes } => SizeHint::with_exact(bytes.len() as u64),
             State::Passing { inner, .. } => inner.size_hint(),
             State::Stream { .. } => SizeHint::default(),
+        }
+    }
+}
+
+/// What a stream's source does next.
+enum Next {
+    /// There is an answer now.
+    Answered,
+    Frame(Frame<Bytes>),
+    End,
+    /// A stream that had begun failed.
+    Broken(BoxError),
+    /// No target answered.
+    Failed(Failure),
+}
+
+impl Source {
+    fn poll(&mut self, cx: &mut Context<'_>, record: &mut Option<Record>) -> Poll<Next> {
+        match self {
+            Source::Waiting(pending) => {
+                let (parts, body) = match ready!(pending.as_mut().poll(cx)) {
+                    Ok(response) => response.into_parts(),
+                    Err(failure) => return Poll::Ready(Next::Failed(failure)),
+                };
+                if let Some(record) = record {
+                    record.answered(&parts.headers, parts.extensions.get::<Served>());
+                }
+                if !calls::is_event_stream(&parts.headers) {
+                    return Poll::Ready(Next::Failed(Failure::Refused(Refusal::no_stream())));
+                }
+                *self = Source::Answer(body);
+                Poll::Ready(Next::Answered)
+            }
+            Source::Answer(body) => Poll::Ready(match ready!(Pin::new(body).poll_frame(cx)) {
+                Some(Ok(frame)) => Next::Frame(frame),
+                Some(Err(error)) => Next::Broken(error),
+                None => Next::End,
+            }),
+            Source::Ended => Poll::Ready(Next::End),
         }
     }
 }

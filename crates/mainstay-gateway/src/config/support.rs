@@ -3,7 +3,7 @@
 //! Turning one of these to `true` is all that the configuration needs when the feature is there.
 
 /// `server.keepalive`
-pub(super) const KEEPALIVE: bool = false;
+pub(super) const KEEPALIVE: bool = true;
 /// `routes.strategy = "weighted"`, and `weight` on a target
 pub(super) const WEIGHTED: bool = false;
 /// `routes.strategy = "latency"`

@@ -4,36 +4,25 @@
 //! sockets (or a stream's last words wait for an acknowledgement), a timer for heads that never end, bounds on
 //! connections, and a drain with an end.
 //!
+//! Replies are compressed for callers who ask for it; streams never are.
+//!
 //! One `Server` belongs to one runtime, one listener and one [`App`]; nothing in it is global, so that several can run
 //! side by side.
 
+mod compress;
+mod connection;
 mod io;
 
 pub use self::io::LingeringIo;
 
+use self::connection::Connection;
 use crate::app::App;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto,
-    service::TowerToHyperService,
-};
-use std::{
-    future::Future,
-    io::Error,
-    net::SocketAddr,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{future::Future, io::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower::{ServiceExt, service_fn};
 
 /// The bounds of a server's own side.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +33,8 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// How many header fields a request may have. Default: 100.
     pub max_headers: usize,
+    /// How long a caller may take nothing of what there is for it before it is let go; zero is off. Default: 60 s.
+    pub write_idle: Duration,
     /// How long running calls go on after the end was asked for. Default: 30 s.
     pub drain: Duration,
 }
@@ -54,13 +45,11 @@ impl Default for ServerConfig {
             header_timeout: Duration::from_secs(30),
             max_connections: 4096,
             max_headers: 100,
+            write_idle: Duration::from_secs(60),
             drain: Duration::from_secs(30),
         }
     }
 }
-
-/// The largest head of a request: more is answered with 431.
-const MAX_HEAD: usize = 64 << 10;
 
 /// How long calls that the drain's end cut off get to be told so.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -162,82 +151,5 @@ async fn accept(
             tokio::time::sleep(Duration::from_millis(20)).await;
             None
         }
-    }
-}
-
-/// What one connection needs.
-struct Connection {
-    app: App,
-    config: ServerConfig,
-    draining: CancellationToken,
-    aborted: CancellationToken,
-}
-
-impl Connection {
-    async fn serve(self, socket: TcpStream) {
-        // Without it a small last event waits for the acknowledgement of the one before.
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY");
-        }
-        let spoke = Arc::new(AtomicBool::new(false));
-        let service = {
-            let (app, spoke) = (self.app.clone(), spoke.clone());
-            service_fn(move |request| {
-                spoke.store(true, Ordering::Relaxed);
-                app.clone().oneshot(request)
-            })
-        };
-        let builder = self.builder();
-        let io = TokioIo::new(LingeringIo::new(socket));
-        let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
-        // hyper's own timer begins when the version of HTTP is known: until then it is ours.
-        let mut first_head = pin!(tokio::time::sleep(self.config.header_timeout));
-        let mut waiting = true;
-        let mut told = false;
-        loop {
-            tokio::select! {
-                biased;
-                () = self.aborted.cancelled() => return,
-                ended = connection.as_mut() => {
-                    if let Err(error) = ended {
-                        tracing::debug!(error = &*error, "connection ended");
-                    }
-                    return;
-                }
-                () = self.draining.cancelled(), if !told => {
-                    told = true;
-                    // One that was accepted just to hear that we are not ready gets its answer first.
-                    if spoke.load(Ordering::Relaxed) {
-                        connection.as_mut().graceful_shutdown();
-                    }
-                }
-                () = &mut first_head, if waiting => {
-                    waiting = false;
-                    if !spoke.load(Ordering::Relaxed) {
-                        tracing::debug!("closed a connection that sent no request");
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    fn builder(&self) -> auto::Builder<TokioExecutor> {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.config.header_timeout)
-            .max_headers(self.config.max_headers)
-            .max_buf_size(MAX_HEAD.max(8 << 10))
-            .keep_alive(!self.draining.is_cancelled());
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_header_list_size(MAX_HEAD as u32)
-            .max_concurrent_streams(256)
-            .keep_alive_interval(Duration::from_secs(30))
-            .keep_alive_timeout(Duration::from_secs(20));
-        builder
     }
 }

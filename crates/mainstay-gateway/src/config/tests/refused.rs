@@ -408,14 +408,6 @@ fn what_nothing_carries_out_yet_is_refused_and_its_off_value_is_not() {
     }
     let weight = "models = [\"m\"]\ntargets = [{ target = \"groq\", weight = 2 }]";
     in_route(weight, 2, "targets[0].weight", "not supported yet", "1");
-    check(
-        &format!("[server]\nkeepalive = \"5s\"\n{TWO}"),
-        2,
-        "server.keepalive",
-        "not supported yet",
-        "\"0s\"",
-    );
-    assert!(parse(&format!("[server]\nkeepalive = \"0s\"\n{TWO}")).is_ok());
 }
 
 #[test]
