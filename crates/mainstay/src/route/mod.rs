@@ -29,6 +29,8 @@ mod attempt;
 mod cooldown;
 mod failed;
 mod fallback;
+mod options;
+mod pace;
 mod pattern;
 mod recover;
 mod router;
@@ -43,6 +45,8 @@ pub use self::attempt::{
 pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};
+pub use self::options::{Failover, Hedge, HedgeAfter, Sticky, Strategy, WhenExhausted};
+pub use self::pace::Pace;
 pub use self::pattern::{Pattern, Table};
 pub use self::recover::{Prefill, RecoverBody, RecoveryFailed};
 pub use self::router::{ModelNotFound, Route, Router, RouterBuilder, RouterFuture};
