@@ -26,9 +26,11 @@
 //! ```
 
 mod attempt;
+mod cache;
 mod cooldown;
 mod failed;
 mod fallback;
+mod fields;
 mod options;
 mod pace;
 mod pattern;
@@ -42,6 +44,9 @@ pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
     TargetName,
 };
+#[cfg(feature = "cache")]
+pub use self::cache::MemoryStore;
+pub use self::cache::{Answer, AnswerCache, AnswerStore, CacheKey, Cached, Serve, StoreFuture};
 pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};

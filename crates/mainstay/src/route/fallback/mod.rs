@@ -17,6 +17,7 @@ pub(super) use self::run::{Outcome, Run, ask};
 
 use super::{
     attempt::{Observe, TargetName},
+    cache::{AnswerCache, cached},
     options::{Failover, Hedge, Sticky, Strategy, WhenExhausted},
     target::{ReplyBody, Target},
 };
@@ -65,6 +66,7 @@ pub(super) struct Settings {
     pub(super) failover: Failover,
     pub(super) exhausted: WhenExhausted,
     pub(super) hedge: Option<Hedge>,
+    pub(super) cache: Option<AnswerCache>,
 }
 
 impl Fallback {
@@ -79,6 +81,7 @@ impl Fallback {
             failover: Failover::default(),
             exhausted: WhenExhausted::default(),
             hedge: None,
+            cache: None,
         }))
     }
 
@@ -125,6 +128,12 @@ impl Fallback {
         self.with(|settings| settings.hedge = hedge.into())
     }
 
+    /// Keeps whole answers for the time in which every target fails. Default: none.
+    #[must_use]
+    pub fn with_cache(self, cache: impl Into<Option<AnswerCache>>) -> Self {
+        self.with(|settings| settings.cache = cache.into())
+    }
+
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
@@ -160,7 +169,11 @@ impl Service<Request<RequestBody>> for Fallback {
 
     fn call(&mut self, request: Request<RequestBody>) -> FallbackFuture {
         let run = Run::new(self.clone(), request);
-        FallbackFuture(Box::pin(async move { run.first().await.map_err(|failed| failed as BoxError) }))
+        let answered = |outcome: Result<_, Box<_>>| outcome.map_err(|failed| failed as BoxError);
+        FallbackFuture(match self.0.cache.clone() {
+            None => Box::pin(async move { answered(run.first().await) }),
+            Some(cache) => Box::pin(async move { answered(cached(cache, run).await) }),
+        })
     }
 }
 

@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// Asks until one answers.
-    pub(super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+    pub(in super::super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
         let headers = self.parts.as_ref().map(|parts| &parts.headers);
         let targets = match headers {
             Some(headers) => {
