@@ -17,7 +17,7 @@ use mainstay::{
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
     peek::{Call, peek},
-    route::{AttemptLog, CallFailed, Served},
+    route::{AttemptLog, Cached, CallFailed, Served},
 };
 use parking_lot::Mutex;
 use std::{future::Future, sync::Arc};
@@ -181,7 +181,7 @@ fn stream_or_whole(app: &Inner, answered: Answered, mut record: Record) -> Respo
     }
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
-    let headers = reply::answer(&parts.headers, served, stream);
+    let headers = reply::answer(&parts.headers, served, parts.extensions.get::<Cached>(), stream);
     let body = if stream {
         let redactor = app.redactor.and(own.as_deref());
         ReplyBody::stream(body, call.dialect, redactor, app.cut.clone().cancelled_owned(), record)

@@ -5,13 +5,13 @@
 /// `server.keepalive`
 pub(super) const KEEPALIVE: bool = false;
 /// `routes.strategy = "weighted"`, and `weight` on a target
-pub(super) const WEIGHTED: bool = false;
+pub(super) const WEIGHTED: bool = true;
 /// `routes.strategy = "latency"`
-pub(super) const LATENCY: bool = false;
+pub(super) const LATENCY: bool = true;
 /// `routes.recovery = "continue"`
 pub(super) const CONTINUE: bool = true;
 /// `routes.failover = "at_once"`
-pub(super) const AT_ONCE: bool = false;
+pub(super) const AT_ONCE: bool = true;
 
 use super::doc::Value;
 
