@@ -41,6 +41,7 @@ struct OfTarget {
     attempts: Vec<(Class, Counter)>,
     retries: Counter,
     fallbacks: Counter,
+    hedges: Counter,
     recoveries: [Counter; 2],
     circuit: Gauge,
     first_content: Histogram,
@@ -113,6 +114,7 @@ impl Metrics {
         let attempts = Family::<AttemptLabels, Counter>::default();
         let retries = Family::<TargetLabels, Counter>::default();
         let fallbacks = Family::<TargetLabels, Counter>::default();
+        let hedges = Family::<TargetLabels, Counter>::default();
         let recoveries = Family::<RecoveryLabels, Counter>::default();
         let circuits = Family::<TargetLabels, Gauge>::default();
         let first = Family::<TargetLabels, Histogram>::new_with_constructor(seconds);
@@ -132,6 +134,11 @@ impl Metrics {
             "fallbacks",
             "Calls that went on to another target, by the one they left",
             fallbacks.clone(),
+        );
+        registry.register(
+            "hedges",
+            "Second calls that were begun since no content had come, by their target",
+            hedges.clone(),
         );
         registry.register(
             "recoveries",
@@ -173,6 +180,7 @@ impl Metrics {
                     .collect(),
                 retries: retries.get_or_create(&labels).clone(),
                 fallbacks: fallbacks.get_or_create(&labels).clone(),
+                hedges: hedges.get_or_create(&labels).clone(),
                 recoveries: RECOVERIES.map(|outcome| {
                     let (provider, model) = (provider.clone(), model.clone());
                     recoveries.get_or_create(&RecoveryLabels { provider, model, outcome }).clone()
@@ -271,6 +279,12 @@ impl Observe for Metrics {
     fn fallback(&self, from: &TargetName, _: Class) {
         if let Some(handles) = self.0.targets.get(from) {
             handles.fallbacks.inc();
+        }
+    }
+
+    fn hedge(&self, to: &TargetName) {
+        if let Some(handles) = self.0.targets.get(to) {
+            handles.hedges.inc();
         }
     }
 

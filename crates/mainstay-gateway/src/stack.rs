@@ -15,7 +15,10 @@ use mainstay::{
     },
     peek::Call,
     provider::Kind,
-    route::{AttemptLayer, Fallback, Observe, Prefill, Router, Target, TargetName},
+    route::{
+        AnswerCache, AttemptLayer, Failover, Fallback, Hedge, HedgeAfter, MemoryStore, Observe, Pace,
+        Prefill, Router, Serve, Sticky, Strategy, Target, TargetName, WhenExhausted,
+    },
     secret::{ApiKey, Redactor},
     translate::TranslateLayer,
 };
@@ -100,6 +103,7 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
         let fallback = Fallback::new(listed)
             .with_observer(observer.clone())
             .with_recovery(route.recovery == settings::Recovery::Continue);
+        let fallback = options(fallback, route);
         for pattern in &route.models {
             router = router.route(pattern, fallback.clone());
         }
@@ -114,6 +118,46 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by_key(|target| target.name().to_string());
     Ok(Stacks { router: router.build(), targets, redactor })
+}
+
+/// What a route says of its targets.
+fn options(fallback: Fallback, route: &settings::Route) -> Fallback {
+    let strategy = match route.strategy {
+        settings::Strategy::Order => Strategy::Order,
+        settings::Strategy::Weighted => {
+            Strategy::Weighted(route.targets.iter().map(|target| target.weight).collect())
+        }
+        settings::Strategy::Latency => Strategy::Latency,
+    };
+    let sticky = route.sticky.as_ref().map(|sticky| match sticky {
+        settings::Sticky::User => Sticky::User,
+        settings::Sticky::Header(name) => Sticky::Header(name.clone()),
+    });
+    let failover = match route.failover {
+        settings::Failover::AfterRetries => Failover::AfterRetries,
+        settings::Failover::AtOnce => Failover::AtOnce,
+    };
+    let exhausted = match route.when_exhausted {
+        settings::WhenExhausted::Fail => WhenExhausted::Fail,
+        settings::WhenExhausted::Wait => WhenExhausted::Wait(route.max_wait),
+    };
+    let hedge = route
+        .hedge
+        .map(|hedge| Hedge::new(hedge.after.map_or(HedgeAfter::P95, HedgeAfter::Time)).with_max(hedge.max));
+    let cache = route.cache.map(|cache| {
+        let serve = match cache.serve {
+            settings::Serve::OnFailure => Serve::OnFailure,
+            settings::Serve::Always => Serve::Always,
+        };
+        AnswerCache::new(MemoryStore::new(cache.max, cache.ttl), serve)
+    });
+    fallback
+        .with_strategy(strategy)
+        .with_sticky(sticky)
+        .with_failover(failover)
+        .when_exhausted(exhausted)
+        .with_hedge(hedge)
+        .with_cache(cache)
 }
 
 /// What all targets of a provider share: connections, places, the budget for retries.
@@ -156,13 +200,14 @@ impl<'a> ProviderParts<'a> {
         let settings = self.settings;
         let breaker = circuit(&settings.breaker, &name);
         let translate = self.translate(&name);
+        let pace = Pace::default();
         let stack = ServiceBuilder::new()
             .layer(translate.clone())
             .layer(IdempotencyLayer::new())
             .layer(self.retry())
             .layer(CircuitBreakerLayer::new(breaker.clone()))
             .layer(ConcurrencyLayer::new(self.places.clone()))
-            .layer(AttemptLayer::new(name.clone(), observer))
+            .layer(AttemptLayer::new(name.clone(), observer).with_pace(pace.clone()))
             .layer(JudgeLayer::new(self.kind).with_config(self.judge()))
             .layer(TimeoutLayer::new(self.timeout()))
             .layer(self.limit())
@@ -173,6 +218,9 @@ impl<'a> ProviderParts<'a> {
             .with_breaker(breaker)
             .with_own_key(settings.api_key.is_some())
             .with_prefill(prefill(self.kind))
+            .with_pace(pace)
+            .with_places(self.places.clone())
+            .with_budget(self.budget.clone())
             .with_calls(move |call: &Call| translate.takes(call))
     }
 

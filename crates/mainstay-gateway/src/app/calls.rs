@@ -18,7 +18,7 @@ use mainstay::{
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
     peek::{Call, peek},
-    route::{AttemptLog, CallFailed, Served},
+    route::{AttemptLog, Cached, CallFailed, Served},
     secret::Redactor,
 };
 use parking_lot::Mutex;
@@ -87,7 +87,7 @@ fn wait(app: &Inner, teller: Teller, pending: Pending, mut record: Record) -> Re
     record.head(StatusCode::OK);
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    let headers = reply::answer(&headers, None, true);
+    let headers = reply::answer(&headers, None, None, true);
     let mut response = Response::new(ReplyBody::waiting(pending, teller, app.cut.clone(), record));
     *response.headers_mut() = headers;
     response
@@ -249,7 +249,7 @@ fn hand_on(
     record.answered(&parts.headers, served);
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
-    let headers = reply::answer(&parts.headers, served, stream);
+    let headers = reply::answer(&parts.headers, served, parts.extensions.get::<Cached>(), stream);
     let body = if stream {
         ReplyBody::stream(body, teller, app.cut.clone(), record)
     } else {

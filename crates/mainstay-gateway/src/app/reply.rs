@@ -1,7 +1,10 @@
 //! The head of a reply: what of a provider's headers goes to the caller.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use mainstay::{dialect::ErrorFamily, route::Served};
+use mainstay::{
+    dialect::ErrorFamily,
+    route::{Cached, Served},
+};
 
 /// What of a provider's headers is handed on: request ids, rate limits, hints, and the API's own. Never a cookie.
 fn is_handed_on(name: &HeaderName) -> bool {
@@ -50,7 +53,12 @@ pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
 }
 
 /// The headers of an answer.
-pub(super) fn answer(from: &HeaderMap, served: Option<&Served>, stream: bool) -> HeaderMap {
+pub(super) fn answer(
+    from: &HeaderMap,
+    served: Option<&Served>,
+    cached: Option<&Cached>,
+    stream: bool,
+) -> HeaderMap {
     let mut to = HeaderMap::with_capacity(from.len() + 6);
     if let Some(kind) = from.get(header::CONTENT_TYPE) {
         to.insert(header::CONTENT_TYPE, kind.clone());
@@ -70,6 +78,11 @@ pub(super) fn answer(from: &HeaderMap, served: Option<&Served>, stream: bool) ->
             }
         }
         to.insert("x-mainstay-attempts", served.tries.into());
+    }
+    if let Some(cached) = cached {
+        let how = if cached.stale { "stale" } else { "hit" };
+        to.insert("x-mainstay-cache", HeaderValue::from_static(how));
+        to.insert(header::AGE, cached.age.as_secs().into());
     }
     to
 }

@@ -43,7 +43,6 @@ mod secret;
 pub mod settings;
 mod show;
 mod spelling;
-mod support;
 #[cfg(test)]
 mod tests;
 mod units;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Config;
 use super::secret::Proxy;
 use super::settings::{
-    Breaker, Budget, Failover, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route, Server, Strategy,
-    Target, Timeout,
+    Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route,
+    Serve, Server, Sticky, Strategy, Target, Timeout, WhenExhausted,
 };
 use super::units::{show_duration, show_rate, show_size};
 
@@ -217,6 +217,36 @@ fn route(out: &mut Out, r: &Route) {
             Failover::AtOnce => "at_once",
         },
     );
+    out.text(
+        "sticky",
+        match &r.sticky {
+            None => "off".to_owned(),
+            Some(Sticky::User) => "user".to_owned(),
+            Some(Sticky::Header(name)) => format!("header:{name}"),
+        },
+    );
+    out.text(
+        "when_exhausted",
+        match r.when_exhausted {
+            WhenExhausted::Fail => "fail",
+            WhenExhausted::Wait => "wait",
+        },
+    );
+    out.duration("max_wait", r.max_wait);
+    let after = match r.hedge {
+        None => "0s".to_owned(),
+        Some(Hedge { after: None, .. }) => "p95".to_owned(),
+        Some(Hedge { after: Some(after), .. }) => show_duration(after),
+    };
+    let max = r.hedge.map_or(1, |hedge| hedge.max);
+    out.raw("hedge", format_args!("{{ after = {}, max = {max} }}", quoted(after)));
+    let cache = r.cache.unwrap_or(Cache { max: 0, ttl: Duration::from_secs(3600), serve: Serve::OnFailure });
+    let (max, ttl) = (quoted(show_size(cache.max)), quoted(show_duration(cache.ttl)));
+    let serve = match cache.serve {
+        Serve::OnFailure => "on_failure",
+        Serve::Always => "always",
+    };
+    out.raw("cache", format_args!("{{ max = {max}, ttl = {ttl}, serve = \"{serve}\" }}"));
 }
 
 fn target(target: &Target) -> String {

@@ -3,6 +3,7 @@
 //! [`AttemptLayer`] stands inside retry and breaker and outside the judge, so that it sees each try once and whole: a
 //! stream's try ends when the stream does.
 
+use super::pace::Pace;
 use crate::dialect;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -179,6 +180,10 @@ pub trait Observe: Send + Sync {
     fn fallback(&self, from: &TargetName, class: Class) {
         let _ = (from, class);
     }
+    /// A second call for the same one was begun at `to`, since no content had come.
+    fn hedge(&self, to: &TargetName) {
+        let _ = to;
+    }
     /// A stream was cut at `from` after its first content, and `to` goes on with it; `None`: nobody could.
     fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
         let _ = (from, to);
@@ -193,12 +198,20 @@ impl Observe for () {}
 pub struct AttemptLayer {
     target: Arc<TargetName>,
     observer: Arc<dyn Observe>,
+    pace: Pace,
 }
 
 impl AttemptLayer {
     /// Records tries at `target`.
     pub fn new(target: Arc<TargetName>, observer: Arc<dyn Observe>) -> Self {
-        Self { target, observer }
+        Self { target, observer, pace: Pace::default() }
+    }
+
+    /// Writes the times to first content down in `pace`.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
     }
 }
 
@@ -353,9 +366,12 @@ where
                         record.fail(&verdict, Some(status), reply);
                     } else if response.body().size_hint().exact().is_some() {
                         // It is here whole: what the caller does with it says nothing about the provider.
+                        record.layer.pace.record(false, record.since.elapsed());
                         record.succeed();
                     } else {
-                        record.layer.observer.first_content(&record.layer.target, record.since.elapsed());
+                        let took = record.since.elapsed();
+                        record.layer.pace.record(true, took);
+                        record.layer.observer.first_content(&record.layer.target, took);
                     }
                 }
                 let record = record.filter(|record| record.open);

@@ -26,9 +26,13 @@
 //! ```
 
 mod attempt;
+mod cache;
 mod cooldown;
 mod failed;
 mod fallback;
+mod fields;
+mod options;
+mod pace;
 mod pattern;
 mod recover;
 mod router;
@@ -41,9 +45,14 @@ pub use self::attempt::{
     Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
     TargetName,
 };
+#[cfg(feature = "cache")]
+pub use self::cache::MemoryStore;
+pub use self::cache::{Answer, AnswerCache, AnswerStore, CacheKey, Cached, Serve, StoreFuture};
 pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};
+pub use self::options::{Failover, Hedge, HedgeAfter, Sticky, Strategy, WhenExhausted};
+pub use self::pace::Pace;
 pub use self::pattern::{Pattern, Table};
 pub use self::recover::{Prefill, RecoverBody, RecoveryFailed};
 pub use self::router::{ModelNotFound, Route, Router, RouterBuilder, RouterFuture};

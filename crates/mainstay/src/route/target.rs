@@ -3,6 +3,7 @@
 use super::{
     attempt::TargetName,
     cooldown::{Cooldown, Cooling, Scope},
+    pace::Pace,
     recover::Prefill,
 };
 use crate::{body::RequestBody, peek::Call};
@@ -10,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
-use mainstay_layers::{BoxError, breaker::CircuitBreaker};
+use mainstay_layers::{BoxError, breaker::CircuitBreaker, concurrency::ConcurrencyLimit, retry::Budget};
 use std::{fmt, sync::Arc, time::Duration};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_service::Service;
@@ -36,6 +37,9 @@ pub struct Target {
     takes: Option<Takes>,
     own_key: bool,
     prefill: Prefill,
+    pace: Pace,
+    places: Option<ConcurrencyLimit>,
+    budget: Option<Budget>,
 }
 
 /// Why a target is passed by without asking it.
@@ -73,6 +77,9 @@ impl Target {
             takes: None,
             own_key: true,
             prefill: Prefill::default(),
+            pace: Pace::default(),
+            places: None,
+            budget: None,
         }
     }
 
@@ -103,6 +110,53 @@ impl Target {
     pub fn with_prefill(mut self, prefill: Prefill) -> Self {
         self.prefill = prefill;
         self
+    }
+
+    /// How long it takes to its first content: the same handle as its [`AttemptLayer`](super::AttemptLayer)'s, which
+    /// writes it down.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// The limit in its stack, which knows how many calls it has.
+    #[must_use]
+    pub fn with_places(mut self, places: ConcurrencyLimit) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// What hedges to it are paid from; without one they cost nothing.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// How long it takes to its first content.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The limit in its stack.
+    pub fn places(&self) -> Option<&ConcurrencyLimit> {
+        self.places.as_ref()
+    }
+
+    /// How many calls it has, as far as that is known.
+    pub fn in_flight(&self) -> usize {
+        self.places.as_ref().map_or(0, ConcurrencyLimit::in_flight)
+    }
+
+    /// What a call to it is expected to cost: time to first content, times the calls that share it.
+    pub(super) fn cost(&self, stream: bool) -> f64 {
+        self.pace.expected(stream).as_secs_f64() * (self.in_flight() as f64 + 1.0)
+    }
+
+    /// Pays for a hedge.
+    pub(super) fn may_hedge(&self) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.try_withdraw(1.0))
     }
 
     pub(super) fn prefill(&self) -> Prefill {

@@ -1,6 +1,6 @@
 //! Targets that play a script, in memory.
 
-use super::{AttemptLayer, Fallback, Observe, Target, TargetName};
+use super::{AttemptLayer, Fallback, Observe, Pace, Target, TargetName};
 use crate::{
     body::RequestBody,
     judge::JudgeLayer,
@@ -16,7 +16,7 @@ use mainstay_layers::{
     breaker::{self, CircuitBreaker, CircuitBreakerLayer},
     classify::Class,
     concurrency::{ConcurrencyLayer, ConcurrencyLimit},
-    retry::{NextTarget, RetryLayer},
+    retry::{Budget, NextTarget, RetryLayer},
     timeout::{TimeoutConfig, TimeoutLayer},
 };
 use parking_lot::Mutex;
@@ -126,6 +126,8 @@ pub(super) struct Provider {
     pub(super) breaker: CircuitBreaker,
     pub(super) retry: RetryLayer,
     pub(super) idle: Duration,
+    pub(super) pace: Pace,
+    pub(super) budget: Option<Budget>,
 }
 
 impl Provider {
@@ -138,6 +140,8 @@ impl Provider {
             breaker: breaker::Config::new().build("provider").unwrap(),
             retry: RetryLayer::new().with_attempts(1),
             idle: Duration::from_secs(30),
+            pace: Pace::default(),
+            budget: None,
         }
     }
 
@@ -169,13 +173,23 @@ impl Provider {
             .layer(self.retry.clone())
             .layer(CircuitBreakerLayer::new(self.breaker.clone()))
             .layer(ConcurrencyLayer::new(self.places.clone()))
-            .layer(AttemptLayer::new(name.clone(), observer.clone() as Arc<dyn Observe>))
+            .layer(
+                AttemptLayer::new(name.clone(), observer.clone() as Arc<dyn Observe>)
+                    .with_pace(self.pace.clone()),
+            )
             .layer(JudgeLayer::new(Kind::OpenAi))
             .layer(TimeoutLayer::new(
                 TimeoutConfig::new().with_idle(self.idle).with_attempt(Duration::from_secs(60)),
             ))
             .service(service_fn(move |request: Request<_>| this.clone().play(request)));
-        Target::new(name, stack).with_breaker(self.breaker.clone())
+        let target = Target::new(name, stack)
+            .with_breaker(self.breaker.clone())
+            .with_places(self.places.clone())
+            .with_pace(self.pace.clone());
+        match &self.budget {
+            Some(budget) => target.with_budget(budget.clone()),
+            None => target,
+        }
     }
 
     async fn play<B>(self, request: Request<B>) -> Result<Response<PlayBody>, BoxError>
@@ -271,6 +285,7 @@ impl Body for PlayBody {
 pub(super) struct Watch {
     pub(super) attempts: Mutex<Vec<(String, Class)>>,
     pub(super) fallbacks: Mutex<Vec<String>>,
+    pub(super) hedges: Mutex<Vec<String>>,
     pub(super) recoveries: Mutex<Vec<(String, Option<String>)>>,
 }
 
@@ -281,6 +296,10 @@ impl Observe for Watch {
 
     fn fallback(&self, from: &TargetName, _: Class) {
         self.fallbacks.lock().push(from.to_string());
+    }
+
+    fn hedge(&self, to: &TargetName) {
+        self.hedges.lock().push(to.to_string());
     }
 
     fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {

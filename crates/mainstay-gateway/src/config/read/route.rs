@@ -1,10 +1,11 @@
 //! `[[routes]]`
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use super::super::doc::{Table, Value, offer, shown};
-use super::super::settings::{Failover, Recovery, Route, Strategy, Target};
-use super::super::support::{self, gate};
+use super::super::settings::{
+    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, WhenExhausted,
+};
 use super::provider::wrong_model;
 
 /// Pattern or name → the line of the route that has it.
@@ -24,35 +25,119 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
     let mut t = item.table()?;
     let models = models(&mut t, seen);
     let targets = targets(&mut t, providers);
+    let lone = targets.as_ref().is_some_and(|targets| targets.len() == 1);
+    // With one target there is nothing to choose, and nowhere to go on to.
+    let needs_two = |v: &Value<'_>, is_on: bool| {
+        if lone && is_on {
+            v.warn("has no effect with one target");
+        }
+    };
     let strategies =
         [("order", Strategy::Order), ("weighted", Strategy::Weighted), ("latency", Strategy::Latency)];
     let mut strategy = Strategy::Order;
     t.set("strategy", &mut strategy, |v| {
         let read = v.word(&strategies)?;
-        let there = match read {
-            Strategy::Order => true,
-            Strategy::Weighted => support::WEIGHTED,
-            Strategy::Latency => support::LATENCY,
-        };
-        gate(v, there, "\"order\"", false, read)
+        needs_two(v, read != Strategy::Order);
+        Some(read)
     });
+    let mut sticky = None;
+    t.set("sticky", &mut sticky, |v| {
+        let read = self::sticky(v)?;
+        needs_two(v, read.is_some());
+        if read.is_some() && strategy == Strategy::Order {
+            v.warn("has no effect with strategy = \"order\"");
+        }
+        Some(read)
+    });
+    if strategy != Strategy::Weighted && targets.iter().flatten().any(|target| target.weight != 1) {
+        if let Some(v) = t.get("targets") {
+            v.warn("weights have no effect without strategy = \"weighted\"");
+        }
+    }
     let mut recovery = Recovery::Off;
     t.set("recovery", &mut recovery, |v| {
         let read = v.word(&[("off", Recovery::Off), ("continue", Recovery::Continue)])?;
-        gate(v, support::CONTINUE, "\"off\"", read == Recovery::Off, read)
+        needs_two(v, read == Recovery::Continue);
+        Some(read)
     });
     let mut failover = Failover::AfterRetries;
     t.set("failover", &mut failover, |v| {
         let read = v.word(&[("after_retries", Failover::AfterRetries), ("at_once", Failover::AtOnce)])?;
-        gate(v, support::AT_ONCE, "\"after_retries\"", read == Failover::AfterRetries, read)
+        needs_two(v, read == Failover::AtOnce);
+        Some(read)
     });
+    let mut when_exhausted = WhenExhausted::Fail;
+    t.set("when_exhausted", &mut when_exhausted, |v| {
+        v.word(&[("fail", WhenExhausted::Fail), ("wait", WhenExhausted::Wait)])
+    });
+    let mut max_wait = Duration::from_secs(60);
+    t.set("max_wait", &mut max_wait, Value::duration_set);
+    let mut hedge = None;
+    t.set("hedge", &mut hedge, |v| {
+        let read = self::hedge(v)?;
+        needs_two(v, read.is_some());
+        Some(read)
+    });
+    let mut cache = None;
+    t.set("cache", &mut cache, self::cache);
     let line = t.line();
     t.finish(|key| match key {
         "model" => Some("models = [\"NAME\"]".to_owned()),
         "target" | "provider" => Some("targets = [\"PROVIDER\"]".to_owned()),
         _ => None,
     });
-    Some(Route { models: models?, targets: targets?, strategy, recovery, failover, line })
+    Some(Route {
+        models: models?,
+        targets: targets?,
+        strategy,
+        recovery,
+        failover,
+        sticky,
+        when_exhausted,
+        max_wait,
+        hedge,
+        cache,
+        line,
+    })
+}
+
+/// `"user"`, `"header:NAME"`, or `"off"`.
+fn sticky(v: &Value<'_>) -> Option<Option<Sticky>> {
+    const EXPECTED: &str = "\"off\", \"user\" or \"header:NAME\"";
+    match v.text(EXPECTED)? {
+        "off" => Some(None),
+        "user" => Some(Some(Sticky::User)),
+        text => match text.strip_prefix("header:").and_then(|name| name.trim().parse().ok()) {
+            Some(name) => Some(Some(Sticky::Header(name))),
+            None => v.wrong(EXPECTED),
+        },
+    }
+}
+
+fn hedge(v: &Value<'_>) -> Option<Option<Hedge>> {
+    let mut t = v.table()?;
+    let mut after = None;
+    // The inner `None` is "p95", no `after` at all is off.
+    t.set("after", &mut after, |v| match v.raw_text() {
+        Some("p95") => Some(Some(None)),
+        _ => Some(v.duration_or_off()?.map(Some)),
+    });
+    let mut max = 1;
+    t.set("max", &mut max, |v| v.count(1..=8, "how many more than one may run for a call"));
+    t.finish(|_| None);
+    Some(after.map(|after| Hedge { after, max }))
+}
+
+fn cache(v: &Value<'_>) -> Option<Option<Cache>> {
+    let mut t = v.table()?;
+    let mut max = None;
+    t.set("max", &mut max, Value::size_or_off);
+    let mut ttl = Duration::from_secs(3600);
+    t.set("ttl", &mut ttl, Value::duration_set);
+    let mut serve = Serve::OnFailure;
+    t.set("serve", &mut serve, |v| v.word(&[("on_failure", Serve::OnFailure), ("always", Serve::Always)]));
+    t.finish(|_| None);
+    Some(max.map(|max| Cache { max, ttl, serve }))
 }
 
 fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {
@@ -124,10 +209,7 @@ fn targets(t: &mut Table<'_>, providers: &[String]) -> Option<Vec<Target>> {
 fn weighted(item: &Value<'_>, providers: &[String]) -> Option<Target> {
     let mut t = item.table()?;
     let mut weight = 1;
-    t.set("weight", &mut weight, |v| {
-        let read = v.count(1..=1_000_000, "the target's share")?;
-        gate(v, support::WEIGHTED, "1", read == 1, read)
-    });
+    t.set("weight", &mut weight, |v| v.count(1..=1_000_000, "the target's share"));
     let read = match t.get("target") {
         Some(value) => target(&value, weight, providers),
         None => {

@@ -4,7 +4,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use super::super::doc::{Table, Value};
 use super::super::settings::Server;
-use super::super::support::{self, gate};
 
 pub(in super::super) fn server(mut t: Table<'_>) -> Server {
     let mut s = Server::default();
@@ -13,10 +12,7 @@ pub(in super::super) fn server(mut t: Table<'_>) -> Server {
     t.set("drain", &mut s.drain, Value::duration);
     t.set("deadline", &mut s.deadline, Value::duration_or_off);
     t.set("upload_idle", &mut s.upload_idle, Value::duration_set);
-    t.set("keepalive", &mut s.keepalive, |v| {
-        let read = v.duration_or_off()?;
-        gate(v, support::KEEPALIVE, "\"0s\"", read.is_none(), read)
-    });
+    t.set("keepalive", &mut s.keepalive, Value::duration_or_off);
     t.set("header_timeout", &mut s.header_timeout, Value::duration_set);
     t.set("max_connections", &mut s.max_connections, |v| v.count(1..=1_000_000, "connections at one time"));
     t.set("max_headers", &mut s.max_headers, |v| v.count(8..=10_000, "header fields in a request"));

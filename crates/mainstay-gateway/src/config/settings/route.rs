@@ -1,5 +1,8 @@
 //! `[[routes]]`
 
+use http::HeaderName;
+use std::time::Duration;
+
 /// `[[routes]]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
@@ -13,6 +16,16 @@ pub struct Route {
     pub recovery: Recovery,
     /// When the next target is asked. Default [`Failover::AfterRetries`].
     pub failover: Failover,
+    /// What keeps a caller's calls at one target, where the strategy has a choice. Default: nothing.
+    pub sticky: Option<Sticky>,
+    /// What happens while every target is open or cooling. Default [`WhenExhausted::Fail`].
+    pub when_exhausted: WhenExhausted,
+    /// The longest wait under [`WhenExhausted::Wait`]. Default 60 s.
+    pub max_wait: Duration,
+    /// When a second target is asked while no content has come. Default: never.
+    pub hedge: Option<Hedge>,
+    /// Answers that are kept. Default: none.
+    pub cache: Option<Cache>,
     /// Where the route stands in the file.
     pub line: usize,
 }
@@ -55,4 +68,51 @@ pub enum Failover {
     AfterRetries,
     /// At the first failure.
     AtOnce,
+}
+
+/// What keeps a caller's calls at one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sticky {
+    /// The field `user` of the request, or in Messages `metadata.user_id`.
+    User,
+    /// The value of a header.
+    Header(HeaderName),
+}
+
+/// What happens while every target is open or cooling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenExhausted {
+    /// The call fails at once.
+    Fail,
+    /// It waits for the one that comes back first.
+    Wait,
+}
+
+/// A second target while no content has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hedge {
+    /// When; `None`: after the time within which 95 % of the first target's answers came.
+    pub after: Option<Duration>,
+    /// How many more than one may run for a call. Default 1.
+    pub max: usize,
+}
+
+/// Answers that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Bytes, all answers of the route together.
+    pub max: u64,
+    /// How long each is kept. Default 1 h.
+    pub ttl: Duration,
+    /// When one is given. Default [`Serve::OnFailure`].
+    pub serve: Serve,
+}
+
+/// When a kept answer is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serve {
+    /// When every target has failed.
+    OnFailure,
+    /// Before any target is asked, too.
+    Always,
 }

@@ -170,3 +170,29 @@ fn rates_and_growth_of_the_circuit_can_be_set() {
         Duration::from_secs(3600)
     );
 }
+
+#[test]
+fn a_route_with_all_that_it_can_do() {
+    use super::super::settings::{Cache, Failover, Hedge, Serve, Sticky, Strategy, WhenExhausted};
+    let text = "[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"groq\"\n[[routes]]\nmodels = [\"*\"]\n\
+                targets = [{ target = \"a\", weight = 3 }, \"b\"]\nstrategy = \"weighted\"\nsticky = \"header:X-User\"\n\
+                recovery = \"continue\"\nfailover = \"at_once\"\nwhen_exhausted = \"wait\"\nmax_wait = \"20s\"\n\
+                hedge = { after = \"p95\", max = 2 }\ncache = { max = \"64MiB\", ttl = \"2h\", serve = \"always\" }\n";
+    let config = good(text);
+    assert_eq!(config.warnings, []);
+    let route = &config.routes[0];
+    assert_eq!((route.strategy, route.targets[0].weight), (Strategy::Weighted, 3));
+    assert_eq!(route.sticky, Some(Sticky::Header("x-user".parse().unwrap())));
+    assert_eq!((route.failover, route.when_exhausted), (Failover::AtOnce, WhenExhausted::Wait));
+    assert_eq!(route.max_wait, Duration::from_secs(20));
+    assert_eq!(route.hedge, Some(Hedge { after: None, max: 2 }));
+    let cache = Cache { max: 64 << 20, ttl: Duration::from_secs(7200), serve: Serve::Always };
+    assert_eq!(route.cache, Some(cache));
+    assert_eq!(good(&config.effective_toml().replace("api_key = ", "#")).routes[0].cache, route.cache);
+    let route = good(&text.replace("\"p95\"", "\"1500ms\"")).routes[0].clone();
+    assert_eq!(route.hedge, Some(Hedge { after: Some(Duration::from_millis(1500)), max: 2 }));
+    for off in ["hedge = { after = \"0s\" }", "cache = { max = 0 }", "sticky = \"off\"", "hedge = {}"] {
+        let route = good(&with("").replace("[[routes]]", &format!("[[routes]]\n{off}"))).routes[0].clone();
+        assert_eq!((route.hedge, route.cache, route.sticky), (None, None, None), "{off}");
+    }
+}

@@ -394,23 +394,6 @@ fn an_exact_name_has_one_route() {
 }
 
 #[test]
-fn what_nothing_carries_out_yet_is_refused_and_its_off_value_is_not() {
-    let m = "models = [\"m\"]\ntargets = [\"groq\"]\n";
-    for (line, off) in [
-        ("strategy = \"weighted\"", "\"order\""),
-        ("strategy = \"latency\"", "\"order\""),
-        ("recovery = \"continue\"", "\"off\""),
-        ("failover = \"at_once\"", "\"after_retries\""),
-    ] {
-        let key = line.split(' ').next().unwrap();
-        in_route(&format!("{m}{line}"), 3, key, "which is not supported yet", off);
-        assert!(parse(&format!("{TWO}[[routes]]\n{m}{key} = {off}\n")).is_ok());
-    }
-    let weight = "models = [\"m\"]\ntargets = [{ target = \"groq\", weight = 2 }]";
-    in_route(weight, 2, "targets[0].weight", "not supported yet", "1");
-}
-
-#[test]
 fn slips_in_the_syntax_have_their_line() {
     check("[server]\nlisten = \"x\n", 2, "", "a slip in the syntax", "\"");
     check("[server\n", 1, "", "a slip in the syntax", "]");
@@ -457,4 +440,27 @@ fn a_file_that_cannot_be_read_is_named() {
     assert!(matches!(error, ConfigError::Read { .. }));
     assert!(error.to_string().contains("no.toml"), "{error}");
     assert!(super::Config::load(folder.path()).is_err());
+}
+
+#[test]
+fn what_a_route_does_not_understand() {
+    let m = "models = [\"m\"]\ntargets = [\"groq\", \"local\"]\n";
+    for (line, key, expected) in [
+        ("strategy = \"random\"", "strategy", "weighted"),
+        ("sticky = \"header:\"", "sticky", "header:NAME"),
+        ("sticky = \"header: a b\"", "sticky", "header:NAME"),
+        ("sticky = \"cookie\"", "sticky", "\"user\""),
+        ("failover = \"never\"", "failover", "at_once"),
+        ("when_exhausted = true", "when_exhausted", "wait"),
+        ("max_wait = 0", "max_wait", "more than zero"),
+        ("hedge = \"2s\"", "hedge", "a table"),
+        ("hedge = { after = 2 }", "hedge.after", "with its unit"),
+        ("hedge = { after = \"p99\" }", "hedge.after", "a duration"),
+        ("hedge = { after = \"1s\", max = 0 }", "hedge.max", "from 1 to 8"),
+        ("cache = { max = \"much\" }", "cache.max", "a size"),
+        ("cache = { max = \"1MiB\", ttl = \"0s\" }", "cache.ttl", "more than zero"),
+        ("cache = { max = \"1MiB\", serve = \"never\" }", "cache.serve", "on_failure"),
+    ] {
+        in_route(&format!("{m}{line}"), 3, key, "", expected);
+    }
 }

@@ -100,3 +100,29 @@ fn what_stands_in_the_defaults_is_said_once_and_there() {
     warned(text, 2, "defaults.retry.base_delay", "more than max_delay");
     assert_eq!(good(text).warnings.len(), 1);
 }
+
+#[test]
+fn what_needs_two_targets_and_has_one() {
+    for line in [
+        "strategy = \"latency\"",
+        "recovery = \"continue\"",
+        "failover = \"at_once\"",
+        "hedge = { after = \"1s\" }",
+    ] {
+        let text = format!(
+            "[providers.a]\nkind = \"openai\"\n[[routes]]\nmodels = [\"m\"]\ntargets = [\"a\"]\n{line}\n"
+        );
+        let key = line.split(' ').next().unwrap();
+        warned(&text, 6, &format!("routes[0].{key}"), "one target");
+    }
+}
+
+#[test]
+fn what_needs_another_strategy() {
+    let route =
+        "[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"openai\"\n[[routes]]\nmodels = [\"m\"]\n";
+    let weighted = format!("{route}targets = [{{ target = \"a\", weight = 2 }}, \"b\"]\n");
+    warned(&weighted, 7, "routes[0].targets", "weights have no effect");
+    let sticky = format!("{route}targets = [\"a\", \"b\"]\nsticky = \"user\"\n");
+    warned(&sticky, 8, "routes[0].sticky", "no effect with strategy");
+}

@@ -1,16 +1,24 @@
 //! One call over a route's targets until one answers.
 
+mod order;
+mod race;
 mod refusal;
 mod run;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_choice;
+#[cfg(test)]
+mod tests_hedge;
 
 pub(super) use self::refusal::Refusal;
 pub(super) use self::run::{Outcome, Run, ask};
 
 use super::{
     attempt::{Observe, TargetName},
+    cache::{AnswerCache, cached},
+    options::{Failover, Hedge, Sticky, Strategy, WhenExhausted},
     target::{ReplyBody, Target},
 };
 use crate::body::RequestBody;
@@ -53,12 +61,28 @@ pub(super) struct Settings {
     pub(super) targets: Arc<[Target]>,
     pub(super) observer: Arc<dyn Observe>,
     pub(super) recovery: bool,
+    pub(super) strategy: Strategy,
+    pub(super) sticky: Option<Sticky>,
+    pub(super) failover: Failover,
+    pub(super) exhausted: WhenExhausted,
+    pub(super) hedge: Option<Hedge>,
+    pub(super) cache: Option<AnswerCache>,
 }
 
 impl Fallback {
     /// Asks `targets` in this order.
     pub fn new(targets: impl Into<Arc<[Target]>>) -> Self {
-        Self(Arc::new(Settings { targets: targets.into(), observer: Arc::new(()), recovery: false }))
+        Self(Arc::new(Settings {
+            targets: targets.into(),
+            observer: Arc::new(()),
+            recovery: false,
+            strategy: Strategy::default(),
+            sticky: None,
+            failover: Failover::default(),
+            exhausted: WhenExhausted::default(),
+            hedge: None,
+            cache: None,
+        }))
     }
 
     /// Tells `observer` when a call goes on to another target.
@@ -72,6 +96,42 @@ impl Fallback {
     #[must_use]
     pub fn with_recovery(self, recovery: bool) -> Self {
         self.with(|settings| settings.recovery = recovery)
+    }
+
+    /// In which order they are asked. Default [`Strategy::Order`].
+    #[must_use]
+    pub fn with_strategy(self, strategy: Strategy) -> Self {
+        self.with(|settings| settings.strategy = strategy)
+    }
+
+    /// What keeps a caller's calls at one target where the strategy has a choice. Default: nothing.
+    #[must_use]
+    pub fn with_sticky(self, sticky: impl Into<Option<Sticky>>) -> Self {
+        self.with(|settings| settings.sticky = sticky.into())
+    }
+
+    /// When the next target is asked. Default [`Failover::AfterRetries`].
+    #[must_use]
+    pub fn with_failover(self, failover: Failover) -> Self {
+        self.with(|settings| settings.failover = failover)
+    }
+
+    /// What happens while every target is open or cooling. Default [`WhenExhausted::Fail`].
+    #[must_use]
+    pub fn when_exhausted(self, exhausted: WhenExhausted) -> Self {
+        self.with(|settings| settings.exhausted = exhausted)
+    }
+
+    /// Starts another target while no content has come. Default: off.
+    #[must_use]
+    pub fn with_hedge(self, hedge: impl Into<Option<Hedge>>) -> Self {
+        self.with(|settings| settings.hedge = hedge.into())
+    }
+
+    /// Keeps whole answers for the time in which every target fails. Default: none.
+    #[must_use]
+    pub fn with_cache(self, cache: impl Into<Option<AnswerCache>>) -> Self {
+        self.with(|settings| settings.cache = cache.into())
     }
 
     fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
@@ -109,7 +169,11 @@ impl Service<Request<RequestBody>> for Fallback {
 
     fn call(&mut self, request: Request<RequestBody>) -> FallbackFuture {
         let run = Run::new(self.clone(), request);
-        FallbackFuture(Box::pin(async move { run.first().await.map_err(|failed| failed as BoxError) }))
+        let answered = |outcome: Result<_, Box<_>>| outcome.map_err(|failed| failed as BoxError);
+        FallbackFuture(match self.0.cache.clone() {
+            None => Box::pin(async move { answered(run.first().await) }),
+            Some(cache) => Box::pin(async move { answered(cached(cache, run).await) }),
+        })
     }
 }
 

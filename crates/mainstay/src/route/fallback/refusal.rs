@@ -60,15 +60,18 @@ impl Refusal {
     }
 
     /// Of two, the one that ends sooner; a target that does not speak the dialect counts only where all are so.
-    pub(in super::super) fn or_sooner(self, other: Option<Self>) -> Self {
-        match (other, self) {
-            (None, this) => this,
-            (Some(other), this) => match (other.verdict.wait, this.verdict.wait) {
-                (Some(a), Some(b)) if b < a => this,
-                (None, Some(_)) => this,
-                _ => other,
-            },
+    pub(super) fn soonest(known: Option<Self>, other: Self) -> Self {
+        let Some(known) = known else { return other };
+        match (known.verdict.wait, other.verdict.wait) {
+            (Some(a), Some(b)) if b < a => other,
+            (None, Some(_)) => other,
+            _ => known,
         }
+    }
+
+    /// How long it holds, if it ends by itself.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        self.verdict.wait
     }
 
     pub(in super::super) fn entry(&self, target: &Target, model: Arc<str>) -> Attempt {

@@ -4,10 +4,12 @@ use super::{
     super::{
         attempt::{AskedModel, AttemptLog},
         failed::CallFailed,
+        options::{Failover, WhenExhausted},
         recover::{Continue, RecoverBody},
-        target::{ReplyBody, Target},
+        target::{ReplyBody, Skip, Target},
     },
-    Fallback, Refusal, Served,
+    Fallback, Refusal, Served, order,
+    race::Ended,
     refusal::rejected,
 };
 use crate::{body::RequestBody, peek::Call, translate::Untranslatable};
@@ -15,12 +17,14 @@ use http::{Request, Response, StatusCode, request::Parts};
 use http_body_util::BodyExt;
 use mainstay_layers::{
     BoxError,
+    breaker::CircuitOpen,
     classify::{Class, Classify, Head, HttpClassifier, Verdict},
     deadline::{Deadline, DeadlineExceeded},
     error::find_cause,
-    retry::NextTarget,
+    retry::{NextTarget, RetryConfig},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 use tower::ServiceExt;
 
 /// One call, and what became of it so far.
@@ -40,6 +44,21 @@ pub(in super::super) enum Outcome {
     Failed(Verdict, Option<BoxError>),
 }
 
+/// What came of asking all targets.
+enum Over {
+    Answered {
+        response: Response<ReplyBody>,
+        /// Who answered.
+        at: usize,
+        /// The last one that was asked.
+        latest: usize,
+        model: Arc<str>,
+    },
+    Failed(Box<CallFailed>),
+    /// None was asked.
+    Exhausted(Refusal),
+}
+
 impl Run {
     pub(super) fn new(fallback: Fallback, request: Request<RequestBody>) -> Self {
         let (mut parts, body) = request.into_parts();
@@ -50,14 +69,60 @@ impl Run {
     }
 
     /// Asks until one answers.
-    pub(super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
-        let targets = self.fallback.settings().targets.clone();
+    pub(in super::super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+        let headers = self.parts.as_ref().map(|parts| &parts.headers);
+        let targets = match headers {
+            Some(headers) => {
+                order::targets(self.fallback.settings(), headers, &self.body, self.call.as_ref())
+            }
+            None => self.fallback.settings().targets.clone(),
+        };
+        let until = match self.fallback.settings().exhausted {
+            WhenExhausted::Wait(most) => Instant::now().checked_add(most),
+            WhenExhausted::Fail => None,
+        };
+        loop {
+            let refusal = match self.over(&targets).await {
+                Over::Answered { response, at, latest, model } => {
+                    let rest = targets.get(latest + 1..).unwrap_or_default();
+                    let Some(target) = targets.get(at) else { return Ok(response) };
+                    return Ok(self.answer(response, target, model, rest));
+                }
+                Over::Failed(failed) => return Err(failed),
+                Over::Exhausted(refusal) => refusal,
+            };
+            let Some(resume) = until.and_then(|until| self.resume_at(&refusal, until)) else {
+                return Err(Box::new(refusal.into_failed(&self.log)));
+            };
+            tracing::debug!("every target is open or cooling: waiting for the first one");
+            tokio::time::sleep_until(resume).await;
+        }
+    }
+
+    /// When a call that waits for a target can go on, if that is in time.
+    fn resume_at(&self, refusal: &Refusal, until: Instant) -> Option<Instant> {
+        /// Whatever a target says: this is no busy loop.
+        const SHORTEST: Duration = Duration::from_millis(10);
+        let at = Instant::now().checked_add(refusal.wait()?.max(SHORTEST))?;
+        let in_time = at <= until && self.deadline.is_none_or(|deadline| at < deadline.instant());
+        in_time.then_some(at)
+    }
+
+    /// Asks each target in turn.
+    async fn over(&mut self, targets: &[Target]) -> Over {
+        let settings = self.fallback.settings();
+        let (hedge, waits) = (settings.hedge, settings.exhausted != WhenExhausted::Fail);
         let mut last: Option<(Verdict, Option<BoxError>)> = None;
         let mut refusal: Option<Refusal> = None;
+        // The last one that was asked, by way of a hedge too.
+        let mut latest = None;
 
         for (at, target) in targets.iter().enumerate() {
+            if latest.is_some_and(|latest| at <= latest) {
+                continue;
+            }
             if let Some(why) = self.passes_by(target) {
-                refusal = Some(why.or_sooner(refusal));
+                refusal = Some(Refusal::soonest(refusal, why));
                 continue;
             }
             if self.is_late() {
@@ -67,37 +132,71 @@ impl Run {
             let rest = targets.get(at + 1..).unwrap_or_default();
             let next = self.any_of(rest);
             let model = self.model_of(target);
-            let Some(request) = self.request(&model, next, rest.is_empty()) else { break };
-            match ask(target, request).await {
-                Outcome::Answered(response) => return Ok(self.answer(response, target, model, rest)),
-                Outcome::Failed(verdict, Some(source))
-                    if find_cause::<Untranslatable>(&*source).is_some() =>
-                {
+            let Some(request) = self.request(&model, next, rest.is_empty() && !waits) else { break };
+            let one = match hedge.filter(|_| next) {
+                None => {
+                    let outcome = ask(target, request).await;
+                    latest = Some(at);
+                    Ended { at, model, outcome }
+                }
+                Some(hedge) => {
+                    let mut ended = self.race(targets, at, model, request, hedge).await;
+                    latest = ended.iter().map(|one| one.at).max().max(Some(at));
+                    let Some(one) = ended.pop() else { break };
+                    for Ended { at, model, outcome } in ended {
+                        if let (Some(target), Outcome::Failed(verdict, source)) = (targets.get(at), outcome) {
+                            self.note_failure(targets, target, model, &verdict, source.as_ref());
+                        }
+                    }
+                    one
+                }
+            };
+            let Ended { at, model, outcome } = one;
+            let (verdict, source) = match outcome {
+                Outcome::Answered(response) => {
+                    return Over::Answered { response, at, latest: latest.unwrap_or(at), model };
+                }
+                Outcome::Failed(verdict, source) => (verdict, source),
+            };
+            let Some(target) = targets.get(at) else { break };
+            let source = match source {
+                Some(source) if find_cause::<Untranslatable>(&*source).is_some() => {
                     let why = Refusal::untranslatable(&verdict, source);
                     self.log.refused(why.entry(target, model));
-                    refusal = Some(why.or_sooner(refusal));
+                    refusal = Some(Refusal::soonest(refusal, why));
+                    continue;
                 }
-                Outcome::Failed(verdict, source) => {
-                    let goes_on = verdict.falls_back();
-                    self.note_failure(&targets, target, model, &verdict, source.as_ref());
-                    if goes_on && next {
-                        self.fallback.settings().observer.fallback(&target.name, verdict.class);
-                        tracing::debug!(from = %target.name, class = %verdict.class, "falling back");
-                    }
-                    last = Some((verdict, source));
-                    if !goes_on {
-                        break;
-                    }
+                other => other,
+            };
+            let goes_on = verdict.falls_back();
+            self.note_failure(targets, target, model, &verdict, source.as_ref());
+            if goes_on && self.any_of(targets.get(latest.unwrap_or(at) + 1..).unwrap_or_default()) {
+                self.fallback.settings().observer.fallback(&target.name, verdict.class);
+                tracing::debug!(from = %target.name, class = %verdict.class, "falling back");
+            }
+            let open = source.as_ref().and_then(|error| find_cause::<CircuitOpen>(&**error));
+            match open.filter(|_| waits) {
+                // Its circuit opened since it was looked at: as if it had been open then.
+                Some(open) => {
+                    let why = Refusal::of(&Skip::Open { retry_in: open.retry_in() });
+                    refusal = Some(Refusal::soonest(refusal, why));
                 }
+                None => last = Some((verdict, source)),
+            }
+            if !goes_on {
+                break;
             }
         }
-        Err(Box::new(match (last, refusal) {
-            (Some((verdict, source)), _) => CallFailed::new(&self.log, verdict, source),
-            (None, Some(refusal)) => refusal.into_failed(&self.log),
-            (None, None) => {
-                CallFailed::new(&self.log, Class::Rejected.into(), Some("the route has no targets".into()))
+        match (last, refusal) {
+            (Some((verdict, source)), _) => {
+                Over::Failed(Box::new(CallFailed::new(&self.log, verdict, source)))
             }
-        }))
+            (None, Some(refusal)) => Over::Exhausted(refusal),
+            (None, None) => {
+                let none = Some("the route has no targets".into());
+                Over::Failed(Box::new(CallFailed::new(&self.log, Class::Rejected.into(), none)))
+            }
+        }
     }
 
     /// The answer as the caller gets it.
@@ -180,6 +279,11 @@ impl Run {
         };
         let mut parts = if last { self.parts.take()? } else { self.parts.clone()? };
         parts.extensions.insert(NextTarget(next));
+        if next && self.fallback.settings().failover == Failover::AtOnce {
+            let mut once = RetryConfig::new();
+            once.attempts = 1;
+            parts.extensions.insert(once);
+        }
         parts.extensions.insert(AskedModel(model.clone()));
         Some(Request::from_parts(parts, body))
     }

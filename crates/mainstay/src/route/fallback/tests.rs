@@ -275,7 +275,7 @@ async fn a_caller_that_leaves_is_recorded_once_and_frees_everything_at_every_awa
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
     ];
     let mut ends = Vec::new();
-    for polls in 0..16 {
+    for polls in 0..20 {
         // A failure, a sleep of a second before the second try, a failure, a stream of the next target.
         let a =
             Provider::new([Play::error(500, "x").after(wait), Play::error(500, "x").after(wait)]).attempts(2);

@@ -1,6 +1,6 @@
 //! What the caller of a stream has so far.
 
-use super::fields::{Fields, is_filled};
+use super::super::fields::{Fields, is_filled};
 use crate::{dialect::Dialect, sse::Event};
 use serde_json::{Value, value::RawValue};
 

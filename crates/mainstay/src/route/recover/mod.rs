@@ -18,7 +18,6 @@
 
 mod body;
 mod error;
-mod fields;
 mod go_on;
 mod heard;
 mod request;

@@ -1,6 +1,6 @@
 //! What the target that is to go on is sent.
 
-use super::fields::{Fields, is_filled};
+use super::super::fields::{Fields, is_filled};
 use crate::{dialect::Dialect, peek::Call};
 use bytes::Bytes;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! From one target's stream to the next one's: one id, one role, one end, each word once, the tokens added up.
 
 use super::{
-    fields::{Fields, is_filled},
+    super::fields::{Fields, is_filled},
     heard::{Heard, is_reasoning, sum},
     text::{Differs, Splice},
 };
