@@ -17,6 +17,8 @@
 mod headers;
 mod layer;
 mod service;
+#[cfg(test)]
+mod tests;
 
 pub use self::headers::caller_key;
 pub use self::layer::EndpointLayer;
