@@ -98,3 +98,26 @@ async fn a_caller_that_reads_nothing_for_too_long_is_let_go() {
     drop(slow);
     gateway.quiet().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_reads_the_socket_and_grants_no_window_is_let_go_too() {
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    let (port, _, open) = flood().await;
+    let gateway =
+        Gateway::with(&at(port).await, |bounds| bounds.write_idle = Duration::from_millis(500)).await;
+    let io = TokioIo::new(gateway.connect().await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let body = http_body_util::Full::new(bytes::Bytes::from_static(b"{\"model\":\"m\",\"stream\":true}"));
+    let request = http::Request::post(format!("http://gateway{CHAT}")).body(body).unwrap();
+    let _unread = sender.send_request(request).await.unwrap();
+    // It ends, well or not.
+    let _ = tokio::time::timeout(LONG, connection).await.unwrap().unwrap();
+    gateway.quiet().await;
+    let start = tokio::time::Instant::now();
+    while open.load(Relaxed) > 0 {
+        assert!(start.elapsed() < LONG);
+        sleep(Duration::from_millis(10)).await;
+    }
+}
