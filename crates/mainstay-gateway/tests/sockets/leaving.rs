@@ -85,3 +85,19 @@ async fn callers_that_leave_in_mid_stream_leave_nothing() {
     let_go(&provider, 0).await;
     assert!(start.elapsed() < Duration::from_secs(5));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_nobody_judges_and_that_breaks_ends_in_one_error_event_too() {
+    let provider =
+        ScriptedProvider::start([Step::sse(["event: x\ndata: 1\n\n", "data: {\"ha"]).ending(End::Reset)])
+            .await
+            .unwrap();
+    let gateway = Gateway::start(&config(&provider, "")).await;
+    let reply = gateway.talk(post("/v1/runs", &[], br#"{"model":"m","stream":true}"#)).await;
+    assert!(
+        reply.body.starts_with("event: x\ndata: 1\n\ndata: {\"ha\n\ndata: {\"error\":"),
+        "{}",
+        reply.body
+    );
+    assert!(reply.body.contains("stream_truncated") && reply.raw.ends_with(b"0\r\n\r\n"), "{}", reply.body);
+}
