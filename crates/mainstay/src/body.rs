@@ -83,3 +83,61 @@ impl Body for RequestBody {
         SizeHint::with_exact(self.len() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    async fn sent(body: RequestBody) -> Bytes {
+        let length = body.size_hint().exact().unwrap();
+        let all = body.collect().await.unwrap().to_bytes();
+        assert_eq!(all.len() as u64, length);
+        all
+    }
+
+    #[tokio::test]
+    async fn any_range_can_be_replaced_and_the_rest_is_the_same_memory() {
+        let whole = Bytes::from_static(b"0123456789");
+        for start in 0..=10 {
+            for end in start..=10 {
+                for with in ["", "x", "long and longer"] {
+                    let body = RequestBody::from(whole.clone()).splice(start..end, with.into()).unwrap();
+                    let expected = [&whole[..start], with.as_bytes(), &whole[end..]].concat();
+                    assert_eq!(body.len(), expected.len());
+                    assert_eq!(body.is_empty(), expected.is_empty());
+                    assert_eq!(body.is_end_stream(), expected.is_empty());
+                    assert_eq!(body.to_bytes(), expected);
+                    // Sent twice: a clone has all of it.
+                    assert_eq!(sent(body.clone()).await, expected);
+                    assert_eq!(sent(body).await, expected);
+                }
+            }
+        }
+        let same = RequestBody::from(whole.clone()).to_bytes();
+        assert_eq!(same.as_ptr(), whole.as_ptr());
+    }
+
+    #[test]
+    #[allow(clippy::reversed_empty_ranges)]
+    fn what_is_out_of_range_or_spliced_already_is_left_alone() {
+        let body = RequestBody::from(Bytes::from_static(b"0123"));
+        assert!(body.splice(2..5, Bytes::new()).is_none());
+        assert!(body.splice(3..2, Bytes::new()).is_none());
+        let spliced = body.splice(1..2, Bytes::from_static(b"x")).unwrap();
+        assert!(spliced.splice(0..1, Bytes::new()).is_none());
+    }
+
+    #[tokio::test]
+    async fn frames_are_never_empty() {
+        let body =
+            RequestBody::from(Bytes::from_static(b"0123")).splice(0..4, Bytes::from_static(b"x")).unwrap();
+        let mut body = body;
+        let mut frames = Vec::new();
+        while let Some(frame) = body.frame().await {
+            frames.push(frame.unwrap().into_data().unwrap());
+        }
+        assert_eq!(frames, ["x"]);
+        assert!(body.is_end_stream() && body.size_hint().exact() == Some(0));
+    }
+}

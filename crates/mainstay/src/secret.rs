@@ -130,4 +130,21 @@ mod tests {
         let text = redactor.text("x sk-aaaaaaaa-long sk-aaaaaaaa y mine-0123456789");
         assert_eq!(text, "x [redacted] [redacted] y [redacted]");
     }
+
+    #[test]
+    fn a_text_without_secrets_is_not_copied() {
+        let text = Bytes::from_static(b"nothing here");
+        let clean = Redactor::new(["sk-aaaaaaaa"]).bytes(&text);
+        assert_eq!(clean.as_ptr(), text.as_ptr());
+    }
+
+    #[test]
+    fn ordinary_words_are_no_secrets_and_neighbours_are_cut_both() {
+        let redactor = Redactor::new(["short", "sk-aaaaaaaa"]).and(Some("word")).and(None).and(Some("  "));
+        assert_eq!(redactor.text("short word"), "short word");
+        assert_eq!(redactor.text("sk-aaaaaaaask-aaaaaaaa"), "[redacted][redacted]");
+        assert_eq!(redactor.text("sk-aaaaaaa"), "sk-aaaaaaa");
+        assert_eq!(redactor.bytes(&Bytes::from_static(b"\xff sk-aaaaaaaa")), &b"\xff [redacted]"[..]);
+        assert!(!format!("{redactor:?}").contains("sk-"));
+    }
 }

@@ -294,3 +294,6 @@ fn is_flat(dialect: Dialect, data: &[u8]) -> bool {
         && serde_json::from_slice::<serde_json::Value>(data)
             .is_ok_and(|value| value.get("error").is_none() && value.get("response").is_none())
 }
+
+#[cfg(test)]
+mod tests;

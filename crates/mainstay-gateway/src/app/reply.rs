@@ -1,4 +1,11 @@
 //! The head of a reply: what of a provider's headers goes to the caller.
+//!
+//! An allow-list: content type, request ids, rate limits, hints for retries, and the API's own (`openai-*`, `anthropic-*`). Never
+//! a cookie, a redirect's target, or anything of the hop.
+//!
+//! `x-request-id` is the gateway's: the caller's own or a new one, the same at the provider, in the reply and in the log. What the
+//! provider calls the request goes by its own name where it has one (`request-id`, `apim-request-id`), else in
+//! `x-mainstay-provider-request-id`; the log has it as `their_id`.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use mainstay::{

@@ -1,8 +1,11 @@
 //! One accepted connection, from its first byte to its last.
 
-use super::{LingeringIo, ServerConfig, compress};
+use super::{
+    LingeringIo, ServerConfig, compress,
+    taken::{Taken, TakenBody},
+};
 use crate::app::App;
-use http::Request;
+use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -10,7 +13,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use mainstay::layers::timeout::WriteIdle;
-use std::{pin::pin, time::Duration};
+use std::{convert::Infallible, pin::pin, time::Duration};
 use tokio::{net::TcpStream, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tower::{ServiceExt, service_fn};
@@ -37,12 +40,16 @@ impl Connection {
             tracing::debug!(%error, "TCP_NODELAY");
         }
         let spoke = CancellationToken::new();
+        let taken = Taken::default();
         let service = {
             let (app, spoke) = (compress::compressed(self.app.clone()), spoke.clone());
+            let taken = taken.clone();
             service_fn(move |mut request: Request<Incoming>| {
                 spoke.cancel();
                 compress::never_refuse(request.headers_mut());
-                app.clone().oneshot(request)
+                let taken = (request.version() == Version::HTTP_2).then(|| taken.clone());
+                let answering = app.clone().oneshot(request);
+                async move { Ok::<_, Infallible>(answering.await?.map(|body| TakenBody::new(body, taken))) }
             })
         };
         let builder = self.builder();
@@ -50,6 +57,7 @@ impl Connection {
         let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
         // hyper's own timer begins when the version of HTTP is known: until then it is ours.
         let mut first_head = pin!(tokio::time::sleep(self.config.header_timeout));
+        let mut stuck = pin!(taken.stuck(self.config.write_idle));
         let mut waiting = true;
         let mut draining = false;
         let mut told = false;
@@ -74,6 +82,10 @@ impl Connection {
                 () = spoke.cancelled(), if draining && !told => {
                     told = true;
                     connection.as_mut().graceful_shutdown();
+                }
+                () = &mut stuck => {
+                    tracing::debug!("closed a connection whose caller takes nothing");
+                    return;
                 }
                 () = &mut first_head, if waiting => {
                     waiting = false;

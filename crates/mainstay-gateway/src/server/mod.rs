@@ -12,6 +12,7 @@
 mod compress;
 mod connection;
 mod io;
+mod taken;
 
 pub use self::io::LingeringIo;
 

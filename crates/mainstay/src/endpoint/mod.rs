@@ -12,11 +12,14 @@
 //! | Anthropic | `anthropic-*` |
 //! | Gemini | `x-goog-api-client`, `x-goog-user-project` |
 //!
-//! Headers of the configuration come last and win.
+//! Headers of the configuration come last and win. `accept-encoding` is for the layer that decodes replies, between here and the
+//! judge; take the caller's own off before it, or a provider may answer in a coding that nobody here can read.
 
 mod headers;
 mod layer;
 mod service;
+#[cfg(test)]
+mod tests;
 
 pub use self::headers::caller_key;
 pub use self::layer::EndpointLayer;
