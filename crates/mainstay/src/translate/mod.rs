@@ -4,8 +4,9 @@
 //! that API's own dialect passes untouched. Another one is read, written anew for the provider, and its reply is written
 //! back as the caller's SDK expects it. Judge, retry and breaker below see the provider's dialect only.
 //!
-//! Read and written are OpenAI's chat completions, Anthropic's Messages and Gemini's `generateContent`, each to each, whole
-//! and in streams.
+//! Read and written are OpenAI's chat completions and Responses, Anthropic's Messages and Gemini's `generateContent`, each to
+//! each, whole and in streams. A provider of OpenAI's family is asked for chat completions; those that have Responses too
+//! get such calls untouched.
 //!
 //! Any other endpoint is one that the target does not have: [`Untranslatable`] with the code `unsupported_by_target`.
 //!
@@ -68,6 +69,7 @@ mod messages;
 mod out;
 mod reply;
 mod request;
+mod responses;
 mod service;
 mod stream;
 mod target;
@@ -86,6 +88,7 @@ enum Api {
     Chat,
     Messages,
     Gemini,
+    Responses,
 }
 
 impl Api {
@@ -94,6 +97,7 @@ impl Api {
             Dialect::ChatCompletions => Api::Chat,
             Dialect::Messages => Api::Messages,
             Dialect::Gemini => Api::Gemini,
+            Dialect::Responses => Api::Responses,
             _ => return None,
         })
     }
@@ -103,6 +107,7 @@ impl Api {
             Api::Chat => Dialect::ChatCompletions,
             Api::Messages => Dialect::Messages,
             Api::Gemini => Dialect::Gemini,
+            Api::Responses => Dialect::Responses,
         }
     }
 }
