@@ -18,6 +18,7 @@ use mainstay::{
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
     peek::{Call, peek},
     route::{AttemptLog, CallFailed, Served},
+    translate::Lenient,
 };
 use parking_lot::Mutex;
 use std::{future::Future, sync::Arc};
@@ -97,6 +98,9 @@ where
     parts.extensions = http::Extensions::new();
     parts.extensions.insert(log.clone());
     parts.extensions.insert(record.usage.clone());
+    if app.lenient.contains(&*route.name) {
+        parts.extensions.insert(Lenient);
+    }
     parts.headers.insert("x-request-id", record.id.clone());
     let deadline = app.deadline.map(Deadline::after);
     if let Some(deadline) = deadline {

@@ -7,7 +7,7 @@ use super::Config;
 use super::secret::Proxy;
 use super::settings::{
     Breaker, Budget, Failover, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route, Server, Strategy,
-    Target, Timeout,
+    Target, Timeout, Translation,
 };
 use super::units::{show_duration, show_rate, show_size};
 
@@ -215,6 +215,13 @@ fn route(out: &mut Out, r: &Route) {
         match r.failover {
             Failover::AfterRetries => "after_retries",
             Failover::AtOnce => "at_once",
+        },
+    );
+    out.text(
+        "translation",
+        match r.translation {
+            Translation::Strict => "strict",
+            Translation::Lenient => "lenient",
         },
     );
 }

@@ -90,6 +90,10 @@ impl TranslateLayer {
     }
 }
 
+/// In a request's extensions: what cannot be carried is dropped in this call, whatever the layer is set to.
+#[derive(Clone, Copy, Debug)]
+pub struct Lenient;
+
 impl<S> Layer<S> for TranslateLayer {
     type Service = Translate<S>;
 

@@ -12,7 +12,7 @@
 //!
 //! **What cannot be carried is refused** before anything is sent, with an [`Untranslatable`] that names the caller's field
 //! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
-//! of which nothing is known here. [`lenient`](TranslateLayer::lenient) drops it instead and lists it in the reply's
+//! of which nothing is known here. [`lenient`](TranslateLayer::lenient), or [`Lenient`] on a call, drops it instead and lists it in the reply's
 //! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
 //! metadata, service tiers, thoughts of earlier turns and their signatures.
 //!
@@ -73,11 +73,13 @@ mod responses;
 mod service;
 mod stream;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use self::body::TranslateBody;
 pub use self::error::Untranslatable;
 pub use self::future::ResponseFuture;
-pub use self::layer::TranslateLayer;
+pub use self::layer::{Lenient, TranslateLayer};
 pub use self::service::Translate;
 
 use crate::dialect::Dialect;

@@ -1,7 +1,7 @@
 //! A request, from the caller's dialect to the target's.
 
 use super::{
-    Api, TranslateLayer, chat,
+    Api, Lenient, TranslateLayer, chat,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
     gemini,
@@ -44,7 +44,7 @@ pub(super) fn translate(
     if !json.is_object() {
         return Err(refused(Refused::wrong("", "must be a JSON object")));
     }
-    let mut losses = Losses::new(layer.strict);
+    let mut losses = Losses::new(layer.strict && parts.extensions.get::<Lenient>().is_none());
     let written = write(layer, caller, call, parts, json, &mut losses);
     let (text, path, mut plan) = written.map_err(refused)?;
     plan.dropped = losses.dropped;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::doc::{Table, Value, offer, shown};
-use super::super::settings::{Failover, Recovery, Route, Strategy, Target};
+use super::super::settings::{Failover, Recovery, Route, Strategy, Target, Translation};
 use super::super::support::{self, gate};
 use super::provider::wrong_model;
 
@@ -46,13 +46,17 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
         let read = v.word(&[("after_retries", Failover::AfterRetries), ("at_once", Failover::AtOnce)])?;
         gate(v, support::AT_ONCE, "\"after_retries\"", read == Failover::AfterRetries, read)
     });
+    let mut translation = Translation::Strict;
+    t.set("translation", &mut translation, |v| {
+        v.word(&[("strict", Translation::Strict), ("lenient", Translation::Lenient)])
+    });
     let line = t.line();
     t.finish(|key| match key {
         "model" => Some("models = [\"NAME\"]".to_owned()),
         "target" | "provider" => Some("targets = [\"PROVIDER\"]".to_owned()),
         _ => None,
     });
-    Some(Route { models: models?, targets: targets?, strategy, recovery, failover, line })
+    Some(Route { models: models?, targets: targets?, strategy, recovery, failover, translation, line })
 }
 
 fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {

@@ -9,7 +9,7 @@ mod server;
 mod tables;
 
 pub use self::provider::{BaseUrl, Protocol, Provider};
-pub use self::route::{Failover, Recovery, Route, Strategy, Target};
+pub use self::route::{Failover, Recovery, Route, Strategy, Target, Translation};
 pub use self::server::Server;
 pub use self::tables::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
 

@@ -13,6 +13,8 @@ pub struct Route {
     pub recovery: Recovery,
     /// When the next target is asked. Default [`Failover::AfterRetries`].
     pub failover: Failover,
+    /// What becomes of fields that a target's dialect has no place for. Default [`Translation::Strict`].
+    pub translation: Translation,
     /// Where the route stands in the file.
     pub line: usize,
 }
@@ -55,4 +57,13 @@ pub enum Failover {
     AfterRetries,
     /// At the first failure.
     AtOnce,
+}
+
+/// What becomes of a call's fields that the dialect of a target has no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// The target is passed by; if none takes the call, it is refused.
+    Strict,
+    /// They are dropped, and listed in the reply's `x-mainstay-dropped`.
+    Lenient,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::settings::{Failover, Jitter, Protocol, Recovery, Retry, Strategy};
+use super::super::settings::{Failover, Jitter, Protocol, Recovery, Retry, Strategy, Translation};
 use super::super::{Kind, Proxy};
 use super::{good, with};
 
@@ -91,6 +91,7 @@ fn of_a_route() {
     assert_eq!(route.strategy, Strategy::Order);
     assert_eq!(route.recovery, Recovery::Off);
     assert_eq!(route.failover, Failover::AfterRetries);
+    assert_eq!(route.translation, Translation::Strict);
     assert_eq!((route.targets[0].weight, route.line), (1, 1));
 }
 

@@ -274,8 +274,8 @@ fn write_tools(request: &Request<'_>, out: &mut Out) {
         if let Some(schema) = &tool.schema {
             out.field_raw("parameters", schema);
         }
-        if let Some(strict) = tool.strict {
-            out.field_raw("strict", if strict { "true" } else { "false" });
+        if tool.strict == Some(true) {
+            out.field_raw("strict", "true");
         }
         out.close('}').close('}');
     }
