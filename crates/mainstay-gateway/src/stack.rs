@@ -40,6 +40,8 @@ pub struct Stacks {
     pub targets: Vec<Target>,
     /// Cuts the keys of all providers out of text.
     pub redactor: Redactor,
+    /// The patterns of the routes that drop what a target's dialect has no place for.
+    pub lenient: BTreeSet<String>,
 }
 
 /// A provider that cannot be built.
@@ -117,7 +119,9 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     let redactor = Redactor::new(keys.map(|key| key.expose()));
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by_key(|target| target.name().to_string());
-    Ok(Stacks { router: router.build(), targets, redactor })
+    let lenient = config.routes.iter().filter(|route| route.translation == settings::Translation::Lenient);
+    let lenient = lenient.flat_map(|route| &route.models).cloned().collect();
+    Ok(Stacks { router: router.build(), targets, redactor, lenient })
 }
 
 /// What a route says of its targets.
@@ -265,6 +269,7 @@ impl<'a> ProviderParts<'a> {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         TranslateLayer::new(self.kind)
             .with_name(name.to_string())
+            .with_default_max_tokens(self.settings.default_max_tokens)
             .with_max_event(size(limits.sse_event))
             .with_max_reply(size(limits.response_body))
     }

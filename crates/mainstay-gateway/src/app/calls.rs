@@ -20,6 +20,7 @@ use mainstay::{
     peek::{Call, peek},
     route::{AttemptLog, Cached, CallFailed, Served},
     secret::Redactor,
+    translate::Lenient,
 };
 use parking_lot::Mutex;
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -155,6 +156,9 @@ where
     parts.extensions = http::Extensions::new();
     parts.extensions.insert(log.clone());
     parts.extensions.insert(record.usage.clone());
+    if app.lenient.contains(&*route.name) {
+        parts.extensions.insert(Lenient);
+    }
     parts.headers.insert("x-request-id", record.id.clone());
     // What the caller can decode is between us and the caller: providers are asked for what we can.
     parts.headers.remove(header::ACCEPT_ENCODING);

@@ -28,6 +28,7 @@ use mainstay::{
     secret::Redactor,
 };
 use std::{
+    collections::BTreeSet,
     convert::Infallible,
     fmt,
     future::Future,
@@ -52,6 +53,7 @@ pub(crate) struct Inner {
     models: ModelList,
     metrics: Metrics,
     redactor: Redactor,
+    lenient: BTreeSet<String>,
     max_request_body: u64,
     upload_idle: Duration,
     deadline: Option<Duration>,
@@ -79,6 +81,7 @@ impl App {
             targets: stacks.targets,
             metrics,
             redactor: stacks.redactor,
+            lenient: stacks.lenient,
             max_request_body: config.server.max_request_body,
             upload_idle: config.server.upload_idle,
             deadline: config.server.deadline,
@@ -131,7 +134,13 @@ impl App {
                 json(self.0.models.list(request.headers()))
             }
             (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1/models/") => {
-                self.model(path, request.headers())
+                self.model(path, models::asker(request.headers()))
+            }
+            (&Method::GET | &Method::HEAD, "/v1beta/models" | "/v1beta/models/") => {
+                json(self.0.models.list_for(ErrorFamily::Gemini))
+            }
+            (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1beta/models/") => {
+                self.model(path, ErrorFamily::Gemini)
             }
             (&Method::POST, path) if path.starts_with("/v1/") || path.starts_with("/v1beta/models/") => {
                 calls::answer(self.0.clone(), request, id).await
@@ -140,9 +149,9 @@ impl App {
         }
     }
 
-    fn model(&self, path: &str, headers: &http::HeaderMap) -> Response<ReplyBody> {
-        let family = models::asker(headers);
-        let name = models::decode(path.strip_prefix("/v1/models/").unwrap_or_default());
+    fn model(&self, path: &str, family: ErrorFamily) -> Response<ReplyBody> {
+        let name = path.split_once("/models/").map_or("", |(_, name)| name);
+        let name = models::decode(name);
         match self.0.router.find(&name) {
             Ok(_) => json(self.0.models.one(&name, family)),
             Err(error) => Refusal::model_not_found(&error).into_response(family),
@@ -151,7 +160,7 @@ impl App {
 
     fn no_such_path(&self, method: &Method, path: &str) -> Response<ReplyBody> {
         let family = ErrorFamily::of_path(path);
-        let known = matches!(path, "/healthz" | "/readyz" | "/metrics" | "/v1/models");
+        let known = matches!(path, "/healthz" | "/readyz" | "/metrics" | "/v1/models" | "/v1beta/models");
         if known || path.starts_with("/v1/") {
             let allow = if known || path.starts_with("/v1/models") { "GET, HEAD" } else { "POST" };
             let mut response = Refusal::method_not_allowed(method, path, allow).into_response(family);

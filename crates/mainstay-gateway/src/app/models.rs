@@ -34,7 +34,11 @@ impl ModelList {
 
     /// The list, in the shape that `headers` ask for.
     pub fn list(&self, headers: &HeaderMap) -> Value {
-        let family = asker(headers);
+        self.list_for(asker(headers))
+    }
+
+    /// The list, in the shape of `family`.
+    pub fn list_for(&self, family: ErrorFamily) -> Value {
         let data: Vec<Value> = self.0.iter().map(|(model, owner)| entry(model, owner, family)).collect();
         match family {
             ErrorFamily::OpenAi => json!({"object": "list", "data": data}),

@@ -16,7 +16,7 @@ use mainstay::{
 /// What of a provider's headers is handed on: request ids, rate limits, hints, and the API's own. Never a cookie.
 fn is_handed_on(name: &HeaderName) -> bool {
     let name = name.as_str();
-    const EXACT: [&str; 7] = [
+    const EXACT: [&str; 8] = [
         "x-request-id",
         "request-id",
         "retry-after",
@@ -24,6 +24,7 @@ fn is_handed_on(name: &HeaderName) -> bool {
         "x-should-retry",
         "apim-request-id",
         "content-disposition",
+        "x-mainstay-dropped",
     ];
     const PREFIXES: [&str; 4] = ["x-ratelimit-", "openai-", "anthropic-", "ratelimit-"];
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))

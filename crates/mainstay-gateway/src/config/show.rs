@@ -7,7 +7,7 @@ use super::Config;
 use super::secret::Proxy;
 use super::settings::{
     Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route,
-    Serve, Server, Sticky, Strategy, Target, Timeout, WhenExhausted,
+    Serve, Server, Sticky, Strategy, Target, Timeout, Translation, WhenExhausted,
 };
 use super::units::{show_duration, show_rate, show_size};
 
@@ -247,6 +247,13 @@ fn route(out: &mut Out, r: &Route) {
         Serve::Always => "always",
     };
     out.raw("cache", format_args!("{{ max = {max}, ttl = {ttl}, serve = \"{serve}\" }}"));
+    out.text(
+        "translation",
+        match r.translation {
+            Translation::Strict => "strict",
+            Translation::Lenient => "lenient",
+        },
+    );
 }
 
 fn target(target: &Target) -> String {

@@ -141,7 +141,9 @@ where
                     }
                     Err(_) => Ok(()),
                 },
-                Some(Err(error)) => Err(reply::stream_error(error.into(), stream.caller, 0)),
+                Some(Err(error)) => {
+                    Err(reply::stream_error(error.into(), stream.caller, stream.translator.sequence()))
+                }
                 None => {
                     inner.set(None);
                     stream.finish()

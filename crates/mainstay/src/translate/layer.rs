@@ -1,7 +1,7 @@
 //! The layer.
 
 use super::{Api, Translate, target::Target};
-use crate::{peek::Call, provider::Kind, sse};
+use crate::{dialect::Dialect, peek::Call, provider::Kind, sse};
 use std::sync::Arc;
 use tower_layer::Layer;
 
@@ -40,6 +40,17 @@ impl TranslateLayer {
         self
     }
 
+    /// Asks a provider of OpenAI's family for Responses instead of chat completions, as some of its models demand.
+    #[must_use]
+    pub fn with_responses(mut self) -> Self {
+        let target = Arc::make_mut(&mut self.target);
+        if target.api == Api::Chat {
+            target.api = Api::Responses;
+            target.responses = true;
+        }
+        self
+    }
+
     /// Drops what cannot be carried, and says so in the reply's `x-mainstay-dropped`, instead of refusing the call.
     #[must_use]
     pub fn lenient(mut self) -> Self {
@@ -68,9 +79,20 @@ impl TranslateLayer {
 
     /// Whether the call is in the target's own dialect.
     pub(super) fn passes(&self, call: &Call) -> bool {
-        call.family == self.target.api.dialect().error_family()
+        let same = call.family == self.target.api.dialect().error_family();
+        // A provider of OpenAI's family has chat completions, or is asked for Responses only.
+        let lacks = match call.dialect {
+            Dialect::Responses => !self.target.responses,
+            Dialect::ChatCompletions => self.target.api == Api::Responses,
+            _ => false,
+        };
+        same && !lacks
     }
 }
+
+/// In a request's extensions: what cannot be carried is dropped in this call, whatever the layer is set to.
+#[derive(Clone, Copy, Debug)]
+pub struct Lenient;
 
 impl<S> Layer<S> for TranslateLayer {
     type Service = Translate<S>;

@@ -4,14 +4,15 @@
 //! that API's own dialect passes untouched. Another one is read, written anew for the provider, and its reply is written
 //! back as the caller's SDK expects it. Judge, retry and breaker below see the provider's dialect only.
 //!
-//! Read and written are OpenAI's chat completions, Anthropic's Messages and Gemini's `generateContent`, each to each, whole
-//! and in streams.
+//! Read and written are OpenAI's chat completions and Responses, Anthropic's Messages and Gemini's `generateContent`, each to
+//! each, whole and in streams. A provider of OpenAI's family is asked for chat completions; those that have Responses too
+//! get such calls untouched.
 //!
 //! Any other endpoint is one that the target does not have: [`Untranslatable`] with the code `unsupported_by_target`.
 //!
 //! **What cannot be carried is refused** before anything is sent, with an [`Untranslatable`] that names the caller's field
 //! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
-//! of which nothing is known here. [`lenient`](TranslateLayer::lenient) drops it instead and lists it in the reply's
+//! of which nothing is known here. [`lenient`](TranslateLayer::lenient), or [`Lenient`] on a call, drops it instead and lists it in the reply's
 //! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
 //! metadata, service tiers, thoughts of earlier turns and their signatures.
 //!
@@ -68,14 +69,17 @@ mod messages;
 mod out;
 mod reply;
 mod request;
+mod responses;
 mod service;
 mod stream;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use self::body::TranslateBody;
 pub use self::error::Untranslatable;
 pub use self::future::ResponseFuture;
-pub use self::layer::TranslateLayer;
+pub use self::layer::{Lenient, TranslateLayer};
 pub use self::service::Translate;
 
 use crate::dialect::Dialect;
@@ -86,6 +90,7 @@ enum Api {
     Chat,
     Messages,
     Gemini,
+    Responses,
 }
 
 impl Api {
@@ -94,6 +99,7 @@ impl Api {
             Dialect::ChatCompletions => Api::Chat,
             Dialect::Messages => Api::Messages,
             Dialect::Gemini => Api::Gemini,
+            Dialect::Responses => Api::Responses,
             _ => return None,
         })
     }
@@ -103,6 +109,7 @@ impl Api {
             Api::Chat => Dialect::ChatCompletions,
             Api::Messages => Dialect::Messages,
             Api::Gemini => Dialect::Gemini,
+            Api::Responses => Dialect::Responses,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! A request, from the caller's dialect to the target's.
 
 use super::{
-    Api, TranslateLayer, chat,
+    Api, Lenient, TranslateLayer, chat,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
     gemini,
     json::Json,
     messages,
     out::Out,
+    responses,
 };
 use crate::{body::RequestBody, dialect::ErrorFamily, peek::Call, route::AskedModel};
 use bytes::Bytes;
@@ -43,7 +44,7 @@ pub(super) fn translate(
     if !json.is_object() {
         return Err(refused(Refused::wrong("", "must be a JSON object")));
     }
-    let mut losses = Losses::new(layer.strict);
+    let mut losses = Losses::new(layer.strict && parts.extensions.get::<Lenient>().is_none());
     let written = write(layer, caller, call, parts, json, &mut losses);
     let (text, path, mut plan) = written.map_err(refused)?;
     plan.dropped = losses.dropped;
@@ -67,6 +68,7 @@ fn write(
         Api::Chat => chat::read(json)?,
         Api::Messages => messages::read(json)?,
         Api::Gemini => gemini::read(json, call.stream)?,
+        Api::Responses => responses::read(json)?,
     };
     let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
@@ -83,6 +85,10 @@ fn write(
         Api::Gemini => {
             gemini::write(&request, model, target, losses, &mut out)?;
             gemini::path(model, call.stream)
+        }
+        Api::Responses => {
+            responses::write(&request, model, target, losses, &mut out)?;
+            "/v1/responses".to_owned()
         }
     };
     let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };

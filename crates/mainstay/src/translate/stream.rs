@@ -8,6 +8,7 @@ use super::{
     json::Json,
     messages,
     out::Out,
+    responses,
 };
 use crate::sse;
 
@@ -17,6 +18,7 @@ enum Reader {
     Chat(chat::Events),
     Messages(messages::Events),
     Gemini(gemini::Events),
+    Responses(responses::Events),
 }
 
 /// Writes the caller's.
@@ -25,6 +27,7 @@ enum Writer {
     Chat(chat::Stream),
     Messages(messages::Stream),
     Gemini(gemini::Stream),
+    Responses(responses::Stream),
 }
 
 impl Writer {
@@ -33,6 +36,7 @@ impl Writer {
             Api::Chat => Writer::Chat(chat::Stream::new(wishes)),
             Api::Messages => Writer::Messages(messages::Stream::new(wishes)),
             Api::Gemini => Writer::Gemini(gemini::Stream::new(wishes)),
+            Api::Responses => Writer::Responses(responses::Stream::new(wishes)),
         }
     }
 
@@ -41,6 +45,7 @@ impl Writer {
             Writer::Chat(stream) => stream.write(event, out),
             Writer::Messages(stream) => stream.write(event, out),
             Writer::Gemini(stream) => stream.write(event, out),
+            Writer::Responses(stream) => stream.write(event, out),
         }
     }
 }
@@ -58,6 +63,7 @@ impl StreamTranslator {
             Api::Chat => Reader::Chat(chat::Events::default()),
             Api::Messages => Reader::Messages(messages::Events::default()),
             Api::Gemini => Reader::Gemini(gemini::Events::default()),
+            Api::Responses => Reader::Responses(responses::Events::default()),
         };
         Self { reader, writer: Writer::new(to, wishes) }
     }
@@ -81,6 +87,7 @@ impl StreamTranslator {
                 Reader::Chat(reader) => reader.read(json, &mut events)?,
                 Reader::Messages(reader) => reader.read(event.name(), json, &mut events)?,
                 Reader::Gemini(reader) => reader.read(json, &mut events)?,
+                Reader::Responses(reader) => reader.read(event.name(), json, &mut events)?,
             }
         }
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
@@ -93,11 +100,20 @@ impl StreamTranslator {
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
     }
 
+    /// The number that the next event of the caller's stream would have.
+    pub(super) fn sequence(&self) -> u64 {
+        match &self.writer {
+            Writer::Responses(stream) => stream.sequence(),
+            _ => 0,
+        }
+    }
+
     fn read_end(&mut self, events: &mut Vec<Event<'_>>) {
         match &mut self.reader {
             Reader::Chat(reader) => reader.end(events),
             Reader::Messages(reader) => reader.end(events),
             Reader::Gemini(reader) => reader.end(events),
+            Reader::Responses(reader) => reader.end(events),
         }
     }
 }
@@ -119,6 +135,7 @@ pub(super) fn translate_answer(
         Api::Chat => chat::read_answer(json, &mut events)?,
         Api::Messages => messages::read_answer(json, &mut events)?,
         Api::Gemini => gemini::read_answer(json, &mut events)?,
+        Api::Responses => responses::read_answer(json, &mut events)?,
     }
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
@@ -131,6 +148,7 @@ pub(super) fn translate_answer(
         Api::Chat => chat::write_answer(&answer, &mut out),
         Api::Messages => messages::write_answer(&answer, wishes, &mut out)?,
         Api::Gemini => gemini::write_answer(&answer, wishes, &mut out)?,
+        Api::Responses => responses::write_answer(&answer, wishes, &mut out),
     }
     Ok(out.finish())
 }

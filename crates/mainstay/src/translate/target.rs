@@ -17,6 +17,8 @@ pub(super) struct Target {
     /// Whether a chat stream can be asked for its tokens.
     pub(super) stream_options: bool,
     pub(super) ids: IdStyle,
+    /// Whether it has OpenAI's Responses besides chat completions.
+    pub(super) responses: bool,
 }
 
 /// What ids of tool calls may look like.
@@ -47,6 +49,11 @@ impl Target {
                 Kind::OpenAi | Kind::AzureOpenAi | Kind::OpenRouter | Kind::Groq | Kind::Xai
             ),
             // Mistral's API takes no field that it does not know; its streams tell the tokens anyway.
+            responses: api == Api::Chat
+                && !matches!(
+                    kind,
+                    Kind::DeepSeek | Kind::Mistral | Kind::Cohere | Kind::Together | Kind::Bedrock
+                ),
             stream_options: kind != Kind::Mistral,
             ids: match (api, kind) {
                 (_, Kind::Mistral) => IdStyle::Nine,

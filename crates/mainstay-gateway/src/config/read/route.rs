@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use super::super::doc::{Table, Value, offer, shown};
 use super::super::settings::{
-    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, WhenExhausted,
+    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
 };
 use super::provider::wrong_model;
 
@@ -80,6 +80,10 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
     });
     let mut cache = None;
     t.set("cache", &mut cache, self::cache);
+    let mut translation = Translation::Strict;
+    t.set("translation", &mut translation, |v| {
+        v.word(&[("strict", Translation::Strict), ("lenient", Translation::Lenient)])
+    });
     let line = t.line();
     t.finish(|key| match key {
         "model" => Some("models = [\"NAME\"]".to_owned()),
@@ -97,6 +101,7 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
         max_wait,
         hedge,
         cache,
+        translation,
         line,
     })
 }

@@ -10,7 +10,7 @@ mod tables;
 
 pub use self::provider::{BaseUrl, Protocol, Provider};
 pub use self::route::{
-    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, WhenExhausted,
+    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
 };
 pub use self::server::Server;
 pub use self::tables::{Breaker, Budget, Jitter, Limits, Retry, Timeout};

@@ -26,6 +26,8 @@ pub struct Route {
     pub hedge: Option<Hedge>,
     /// Answers that are kept. Default: none.
     pub cache: Option<Cache>,
+    /// What becomes of fields that a target's dialect has no place for. Default [`Translation::Strict`].
+    pub translation: Translation,
     /// Where the route stands in the file.
     pub line: usize,
 }
@@ -115,4 +117,13 @@ pub enum Serve {
     OnFailure,
     /// Before any target is asked, too.
     Always,
+}
+
+/// What becomes of a call's fields that the dialect of a target has no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// The target is passed by; if none takes the call, it is refused.
+    Strict,
+    /// They are dropped, and listed in the reply's `x-mainstay-dropped`.
+    Lenient,
 }

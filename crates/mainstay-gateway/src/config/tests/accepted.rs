@@ -47,6 +47,7 @@ fn a_file_written_by_a_program_with_every_key_quoted() {
 "models" = ["*", "stealth/ox-alpha"]
 "targets" = ["a", "b/m-2", "a/org/real-model:free"]
 "recovery" = "off"
+"translation" = "lenient"
 
 ["server"]
 "listen" = "127.0.0.1:18080"

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::settings::{Failover, Jitter, Protocol, Recovery, Retry, Strategy, WhenExhausted};
+use super::super::settings::{
+    Failover, Jitter, Protocol, Recovery, Retry, Strategy, Translation, WhenExhausted,
+};
 use super::super::{Kind, Proxy};
 use super::{good, with};
 
@@ -93,6 +95,7 @@ fn of_a_route() {
     assert_eq!(route.failover, Failover::AfterRetries);
     assert_eq!((&route.sticky, route.hedge, route.cache), (&None, None, None));
     assert_eq!((route.when_exhausted, route.max_wait), (WhenExhausted::Fail, s(60)));
+    assert_eq!(route.translation, Translation::Strict);
     assert_eq!((route.targets[0].weight, route.line), (1, 1));
 }
 

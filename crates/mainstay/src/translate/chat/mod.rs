@@ -7,5 +7,5 @@ mod write;
 
 pub(super) use self::answer::{read_answer, write_answer};
 pub(super) use self::events::{Events, Stream};
-pub(super) use self::read::read;
-pub(super) use self::write::write;
+pub(super) use self::read::{function_tool, read, read_arguments, read_choice, schema_format};
+pub(super) use self::write::{LONGEST_USER, effort_word, join, write, write_choice};

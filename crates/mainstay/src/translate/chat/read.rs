@@ -249,18 +249,26 @@ fn read_call<'a>(at: &str, call: Json<'a>, request: &mut Request<'a>) -> Result<
 fn function_call<'a>(at: &str, id: Cow<'a, str>, function: Json<'a>) -> Result<Call<'a>, Refused> {
     let name = function.get("name").ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?;
     let name = form::decoded(&format!("{at}.name"), name)?;
-    let param = format!("{at}.arguments");
-    let arguments = match function.get("arguments") {
+    let arguments = read_arguments(&format!("{at}.arguments"), function.get("arguments"))?;
+    Ok(Call { id, name, arguments })
+}
+
+/// The arguments of a call: an object, as text.
+pub(in crate::translate) fn read_arguments<'a>(
+    param: &str,
+    value: Option<Json<'a>>,
+) -> Result<Cow<'a, str>, Refused> {
+    let arguments = match value {
         None => Cow::Borrowed("{}"),
         // Some send the object itself.
         Some(object) if object.is_object() => Cow::Borrowed(object.raw()),
         Some(text) => {
-            let text = form::decoded(&param, text)?;
+            let text = form::decoded(param, text)?;
             if text.trim().is_empty() { Cow::Borrowed("{}") } else { text }
         }
     };
     match Json::check(arguments.as_bytes(), true) {
-        Ok(json) if json.is_object() => Ok(Call { id, name, arguments }),
+        Ok(json) if json.is_object() => Ok(arguments),
         Ok(_) => Err(Refused::wrong(param, "must hold a JSON object")),
         Err(what) => Err(Refused::wrong(param, format!("must hold a JSON object: {what}"))),
     }
@@ -293,7 +301,11 @@ pub(in crate::translate) fn function_tool<'a>(at: &str, function: Json<'a>) -> R
     })
 }
 
-fn read_choice<'a>(name: &'static str, choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+pub(in crate::translate) fn read_choice<'a>(
+    name: &'static str,
+    choice: Json<'a>,
+    request: &mut Request<'a>,
+) -> Result<(), Refused> {
     request.choice = Some(match choice.text().as_deref() {
         Some("auto") => Choice::Auto,
         Some("none") => Choice::None,

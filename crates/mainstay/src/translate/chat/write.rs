@@ -9,7 +9,7 @@ use crate::translate::{
 };
 
 /// OpenAI refuses longer ids of end users, where other providers' own may be longer.
-const LONGEST_USER: usize = 64;
+pub(in crate::translate) const LONGEST_USER: usize = 64;
 
 pub(in crate::translate) fn write(
     request: &Request<'_>,
@@ -65,7 +65,7 @@ pub(in crate::translate) fn write(
     let reasoning = request.reasoning;
     let effort = reasoning.effort.or_else(|| reasoning.budget.map(Effort::of_budget));
     // Models that do not reason refuse the field: who asks for none is best served without it.
-    if let Some(word) = effort.and_then(word) {
+    if let Some(word) = effort.and_then(effort_word) {
         out.field_str("reasoning_effort", word);
     }
     if let Some(user) = request.user.filter(|user| user.inner().len() <= LONGEST_USER) {
@@ -81,7 +81,7 @@ pub(in crate::translate) fn write(
     Ok(())
 }
 
-fn word(effort: Effort) -> Option<&'static str> {
+pub(in crate::translate) fn effort_word(effort: Effort) -> Option<&'static str> {
     Some(match effort {
         Effort::None => return None,
         Effort::Minimal => "minimal",
@@ -93,7 +93,7 @@ fn word(effort: Effort) -> Option<&'static str> {
 }
 
 /// Several texts as one, a line each.
-fn join(out: &mut Out, texts: &[Lit<'_>]) {
+pub(in crate::translate) fn join(out: &mut Out, texts: &[Lit<'_>]) {
     let pieces =
         texts.iter().enumerate().flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]);
     out.pieces(pieces);
@@ -274,43 +274,62 @@ fn write_tools(request: &Request<'_>, out: &mut Out) {
         if let Some(schema) = &tool.schema {
             out.field_raw("parameters", schema);
         }
-        if let Some(strict) = tool.strict {
-            out.field_raw("strict", if strict { "true" } else { "false" });
+        if tool.strict == Some(true) {
+            out.field_raw("strict", "true");
         }
         out.close('}').close('}');
     }
     out.close(']');
-    match &request.choice {
-        None => {}
-        Some(Choice::Auto) => {
-            out.field_str("tool_choice", "auto");
-        }
-        Some(Choice::None) => {
-            out.field_str("tool_choice", "none");
-        }
-        Some(Choice::Any) => {
-            out.field_str("tool_choice", "required");
-        }
-        Some(Choice::Tool(name)) => {
-            out.key("tool_choice").open('{').field_str("type", "function");
-            out.key("function").open('{').field_str("name", name).close('}').close('}');
-        }
-        Some(Choice::Among { names, must }) => {
-            out.key("tool_choice")
-                .open('{')
-                .field_str("type", "allowed_tools")
-                .key("allowed_tools")
-                .open('{');
-            out.field_str("mode", if *must { "required" } else { "auto" }).key("tools").open('[');
-            for name in names {
-                out.open('{').field_str("type", "function").key("function").open('{');
-                out.field_str("name", name).close('}').close('}');
-            }
-            out.close(']').close('}').close('}');
-        }
+    if let Some(choice) = &request.choice {
+        write_choice(choice, false, out);
     }
     if request.one_tool_at_a_time.is_some() {
         out.field_raw("parallel_tool_calls", "false");
+    }
+}
+
+/// `tool_choice`. Responses name a tool `flat`, without a `function` around the name.
+pub(in crate::translate) fn write_choice(choice: &Choice<'_>, flat: bool, out: &mut Out) {
+    let tool = |name: &str, out: &mut Out| {
+        out.field_str("type", "function");
+        if flat {
+            out.field_str("name", name);
+        } else {
+            out.key("function").open('{').field_str("name", name).close('}');
+        }
+    };
+    out.key("tool_choice");
+    match choice {
+        Choice::Auto => {
+            out.str("auto");
+        }
+        Choice::None => {
+            out.str("none");
+        }
+        Choice::Any => {
+            out.str("required");
+        }
+        Choice::Tool(name) => {
+            out.open('{');
+            tool(name, out);
+            out.close('}');
+        }
+        Choice::Among { names, must } => {
+            out.open('{').field_str("type", "allowed_tools");
+            if !flat {
+                out.key("allowed_tools").open('{');
+            }
+            out.field_str("mode", if *must { "required" } else { "auto" }).key("tools").open('[');
+            for name in names {
+                out.open('{');
+                tool(name, out);
+                out.close('}');
+            }
+            out.close(']').close('}');
+            if !flat {
+                out.close('}');
+            }
+        }
     }
 }
 

@@ -1,0 +1,152 @@
+//! Reading answers of `/v1/responses`, whole and in events.
+
+use crate::{
+    dialect::Finish,
+    translate::{
+        event::{Event, Tokens, filled},
+        json::Json,
+    },
+};
+
+/// More tool calls in one answer are nobody's.
+const MAX_CALLS: usize = 1024;
+
+/// Reads events.
+#[derive(Debug, Default)]
+pub(in crate::translate) struct Events {
+    started: bool,
+    ended: bool,
+    /// The places in the output of the tool calls, and whether their arguments have begun.
+    calls: Vec<(u64, bool)>,
+}
+
+impl Events {
+    pub(in crate::translate) fn read<'a>(
+        &mut self,
+        name: &str,
+        data: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        let kind = data.get("type").and_then(Json::text);
+        let index = data.get("output_index").and_then(Json::count).unwrap_or(0);
+        match kind.as_deref().unwrap_or(name) {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                self.start(data.get("response"), events);
+            }
+            "response.output_text.delta" => events.extend(filled(data.get("delta")).map(Event::Text)),
+            "response.refusal.delta" => events.extend(filled(data.get("delta")).map(Event::Refusal)),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                events.extend(filled(data.get("delta")).map(Event::Thought));
+            }
+            "response.output_item.added" => {
+                if let Some(item) = data.get("item").filter(|item| is_call(*item)) {
+                    if self.calls.len() == MAX_CALLS {
+                        return Err("it calls too many tools");
+                    }
+                    let arguments = filled(item.get("arguments"));
+                    self.calls.push((index, arguments.is_some()));
+                    events.push(begin_call(index, item));
+                    events.extend(arguments.map(|text| Event::Arguments { call: index, text }));
+                }
+            }
+            kind @ ("response.function_call_arguments.delta" | "response.function_call_arguments.done") => {
+                let whole = kind.ends_with("done");
+                let text = filled(data.get(if whole { "arguments" } else { "delta" }));
+                let call = self.calls.iter_mut().find(|(call, _)| *call == index);
+                if let (Some(text), Some((_, begun))) = (text, call) {
+                    // The whole repeats the pieces, where there were any.
+                    if !(whole && std::mem::replace(begun, true)) {
+                        *begun = true;
+                        events.push(Event::Arguments { call: index, text });
+                    }
+                }
+            }
+            "response.completed" | "response.incomplete" => {
+                if let Some(response) = data.get("response") {
+                    self.start(Some(response), events);
+                    close(response, events);
+                }
+                self.end(events);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn start<'a>(&mut self, response: Option<Json<'a>>, events: &mut Vec<Event<'a>>) {
+        if let Some(response) = response {
+            if !std::mem::replace(&mut self.started, true) {
+                events.push(begin(response));
+            }
+        }
+    }
+
+    pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {
+        if !std::mem::replace(&mut self.ended, true) {
+            events.push(Event::End);
+        }
+    }
+}
+
+/// Reads a `response`.
+pub(in crate::translate) fn read_answer<'a>(
+    body: Json<'a>,
+    events: &mut Vec<Event<'a>>,
+) -> Result<(), &'static str> {
+    events.push(begin(body));
+    let output = body.get("output").and_then(Json::items).ok_or("it has no output")?;
+    for (call, item) in output.enumerate() {
+        let call = call as u64;
+        if is_call(item) {
+            events.push(begin_call(call, item));
+            events.extend(filled(item.get("arguments")).map(|text| Event::Arguments { call, text }));
+            continue;
+        }
+        for part in item.get("content").into_iter().flat_map(Json::each) {
+            events.extend(filled(part.get("text")).map(Event::Text));
+            events.extend(filled(part.get("refusal")).map(Event::Refusal));
+        }
+        for part in item.get("summary").into_iter().flat_map(Json::each) {
+            events.extend(filled(part.get("text")).map(Event::Thought));
+        }
+    }
+    close(body, events);
+    events.push(Event::End);
+    Ok(())
+}
+
+fn is_call(item: Json<'_>) -> bool {
+    item.get("type").is_some_and(|kind| kind.is("function_call"))
+}
+
+fn begin<'a>(response: Json<'a>) -> Event<'a> {
+    Event::Start {
+        id: response.get("id").and_then(Json::text),
+        model: response.get("model").and_then(Json::text),
+        created: response.get("created_at").and_then(Json::count),
+    }
+}
+
+fn begin_call<'a>(call: u64, item: Json<'a>) -> Event<'a> {
+    let id = item.get("call_id").or_else(|| item.get("id")).and_then(Json::text).unwrap_or_default();
+    Event::Call { call, id, name: item.get("name").and_then(Json::text).unwrap_or_default() }
+}
+
+/// The reason for the end, and the tokens.
+fn close<'a>(response: Json<'a>, events: &mut Vec<Event<'a>>) {
+    let details = response.get("incomplete_details").and_then(|details| details.get("reason")?.text());
+    let reason = details.and_then(|reason| Finish::of_reason(&reason)).unwrap_or(Finish::Stop);
+    events.push(Event::Finish { reason, stop: None });
+    if let Some(usage) = response.get("usage") {
+        let count = |of: Json<'_>, name: &str| of.get(name).and_then(Json::count);
+        events.push(Event::Tokens(Tokens {
+            input: count(usage, "input_tokens"),
+            output: count(usage, "output_tokens"),
+            cached: usage.get("input_tokens_details").and_then(|details| count(details, "cached_tokens")),
+            cache_write: None,
+            thoughts: usage
+                .get("output_tokens_details")
+                .and_then(|details| count(details, "reasoning_tokens")),
+        }));
+    }
+}

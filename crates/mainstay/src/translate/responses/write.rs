@@ -1,0 +1,226 @@
+//! Writing a request for `/v1/responses`.
+
+use crate::translate::{
+    chat::{LONGEST_USER, effort_word, join, write_choice},
+    error::{Losses, Refused},
+    form::{Effort, Format, Media, MediaKind, Part, Request, Role, Source, ToolResult},
+    out::{Out, safe},
+    target::{Target, fit_id},
+};
+
+pub(in crate::translate) fn write(
+    request: &Request<'_>,
+    model: &str,
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    for param in &request.rest {
+        losses.lose(&**param)?;
+    }
+    let lost = [
+        request.n.filter(|n| n.value() != 1.0),
+        request.seed,
+        request.top_k,
+        request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
+        request.presence_penalty.filter(|penalty| !penalty.is_zero()),
+    ];
+    for number in lost.into_iter().flatten() {
+        losses.lose(number.name)?;
+    }
+    if !request.stop.is_empty() {
+        losses.lose(request.stop_name)?;
+    }
+    out.open('{').field_str("model", model).field_raw("store", "false");
+    if !request.system.is_empty() {
+        out.key("instructions");
+        join(out, &request.system);
+    }
+    out.key("input").open('[');
+    for turn in &request.turns {
+        write_turn(turn.role, &turn.parts, target, losses, out)?;
+    }
+    out.close(']');
+    write_tools(request, out);
+    if let Some(most) = request.max_tokens {
+        out.field_number("max_output_tokens", most);
+    }
+    for (name, number) in [("temperature", request.temperature), ("top_p", request.top_p)] {
+        if let Some(number) = number {
+            out.field_raw(name, number.digits);
+        }
+    }
+    let reasoning = request.reasoning;
+    let effort = reasoning.effort.or_else(|| reasoning.budget.map(Effort::of_budget)).and_then(effort_word);
+    if let Some(effort) = effort {
+        out.key("reasoning").open('{').field_str("effort", effort);
+        if reasoning.shown {
+            out.field_str("summary", "auto");
+        }
+        out.close('}');
+    }
+    if let Some(format) = &request.format {
+        write_format(format, out);
+    }
+    if let Some(user) = request.user.filter(|user| user.inner().len() <= LONGEST_USER) {
+        out.field_lit("user", user);
+    }
+    if request.stream {
+        out.field_raw("stream", "true");
+    }
+    out.close('}');
+    Ok(())
+}
+
+fn write_turn(
+    role: Role,
+    parts: &[Part<'_>],
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    for part in parts {
+        if let Part::Result(result) = part {
+            write_result(result, target, losses, out)?;
+        }
+    }
+    let own = |part: &&Part<'_>| matches!(part, Part::Text(_) | Part::Media(_));
+    if parts.iter().any(|part| own(&part)) {
+        let (role, text) =
+            if role == Role::User { ("user", "input_text") } else { ("assistant", "output_text") };
+        out.open('{').field_str("type", "message").field_str("role", role).key("content").open('[');
+        for part in parts.iter().filter(own) {
+            write_part(part, text, losses, out)?;
+        }
+        out.close(']').close('}');
+    }
+    for part in parts {
+        if let Part::Call(call) = part {
+            out.open('{').field_str("type", "function_call");
+            out.field_str("call_id", &fit_id(&call.id, target.ids)).field_str("name", &call.name);
+            out.field_str("arguments", &call.arguments).close('}');
+        }
+    }
+    Ok(())
+}
+
+fn write_result(
+    result: &ToolResult<'_>,
+    target: &Target,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    out.open('{').field_str("type", "function_call_output");
+    out.field_str("call_id", &fit_id(&result.id, target.ids)).key("output");
+    match (result.object, result.parts.as_slice()) {
+        (Some(object), _) => {
+            out.str(object.raw());
+        }
+        (None, []) => {
+            out.str("");
+        }
+        (None, [Part::Text(text)]) => {
+            out.pieces([text.inner()]);
+        }
+        (None, parts) => {
+            out.open('[');
+            for part in parts {
+                write_part(part, "input_text", losses, out)?;
+            }
+            out.close(']');
+        }
+    }
+    out.close('}');
+    Ok(())
+}
+
+fn write_part(part: &Part<'_>, text_type: &str, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    match part {
+        Part::Text(text) => {
+            out.open('{').field_str("type", text_type).field_lit("text", *text).close('}');
+        }
+        Part::Media(media) if text_type == "output_text" => {
+            losses.because(&*media.param, "the assistant's turns hold text and tool calls only")?;
+        }
+        Part::Media(media) => write_media(media, losses, out)?,
+        Part::Call(_) | Part::Result(_) => {}
+    }
+    Ok(())
+}
+
+fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    match (media.kind, &media.source) {
+        (MediaKind::Image, Source::Data { media: kind, data }) => {
+            out.open('{').field_str("type", "input_image").field_str("detail", "auto").key("image_url");
+            out.pieces(["data:", &safe(kind), ";base64,", &safe(data)]).close('}');
+        }
+        (MediaKind::Image, Source::Url { url, .. }) => {
+            out.open('{').field_str("type", "input_image").field_str("detail", "auto");
+            out.field_str("image_url", url).close('}');
+        }
+        (MediaKind::File, Source::Data { media: kind, data }) => {
+            out.open('{').field_str("type", "input_file");
+            match media.name {
+                Some(name) => out.field_lit("filename", name),
+                None => out.field_str("filename", "document.pdf"),
+            };
+            out.key("file_data").pieces(["data:", &safe(kind), ";base64,", &safe(data)]).close('}');
+        }
+        (MediaKind::File, Source::Url { url, .. }) => {
+            out.open('{').field_str("type", "input_file").field_str("file_url", url).close('}');
+        }
+        (MediaKind::File, Source::Text(text)) => {
+            out.open('{').field_str("type", "input_text").field_lit("text", *text).close('}');
+        }
+        (_, Source::Foreign) => {
+            losses.because(&*media.param, "it names something that only the other provider has")?;
+        }
+        _ => losses.lose(&*media.param)?,
+    }
+    Ok(())
+}
+
+fn write_tools(request: &Request<'_>, out: &mut Out) {
+    if request.tools.is_empty() {
+        return;
+    }
+    out.key("tools").open('[');
+    for tool in &request.tools {
+        out.open('{').field_str("type", "function").field_lit("name", tool.name);
+        if let Some(description) = tool.description {
+            out.field_lit("description", description);
+        }
+        out.key("parameters").raw(tool.schema.as_deref().unwrap_or(r#"{"type":"object","properties":{}}"#));
+        // Here strict is the default, elsewhere it is not.
+        out.field_raw("strict", if tool.strict == Some(true) { "true" } else { "false" }).close('}');
+    }
+    out.close(']');
+    if let Some(choice) = &request.choice {
+        write_choice(choice, true, out);
+    }
+    if request.one_tool_at_a_time.is_some() {
+        out.field_raw("parallel_tool_calls", "false");
+    }
+}
+
+fn write_format(format: &Format<'_>, out: &mut Out) {
+    out.key("text").open('{').key("format").open('{');
+    match format {
+        Format::Json { .. } => {
+            out.field_str("type", "json_object");
+        }
+        Format::Schema { name, description, schema, strict } => {
+            out.field_str("type", "json_schema");
+            match name {
+                Some(name) => out.field_lit("name", *name),
+                None => out.field_str("name", "answer"),
+            };
+            if let Some(description) = description {
+                out.field_lit("description", *description);
+            }
+            out.field_raw("schema", schema);
+            out.field_raw("strict", if strict.unwrap_or(true) { "true" } else { "false" });
+        }
+    }
+    out.close('}').close('}');
+}

@@ -1,0 +1,234 @@
+//! Anything at all: an answer, a refusal, never a panic, and always JSON.
+
+use super::super::{form::Wishes, out::Out};
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+const WORDS: [&str; 74] = [
+    "role",
+    "user",
+    "assistant",
+    "system",
+    "tool",
+    "content",
+    "type",
+    "text",
+    "image_url",
+    "url",
+    "data:",
+    "source",
+    "base64",
+    "media_type",
+    "data",
+    "file",
+    "file_data",
+    "file_id",
+    "input_audio",
+    "tool_calls",
+    "id",
+    "function",
+    "name",
+    "arguments",
+    "{}",
+    "tool_use",
+    "tool_result",
+    "tool_use_id",
+    "input",
+    "thinking",
+    "image",
+    "document",
+    "parts",
+    "functionCall",
+    "functionResponse",
+    "response",
+    "args",
+    "inlineData",
+    "mimeType",
+    "thought",
+    "model",
+    "message",
+    "function_call",
+    "function_call_output",
+    "call_id",
+    "output",
+    "input_text",
+    "input_image",
+    "choices",
+    "delta",
+    "index",
+    "finish_reason",
+    "stop",
+    "usage",
+    "prompt_tokens",
+    "candidates",
+    "finishReason",
+    "STOP",
+    "usageMetadata",
+    "content_block_start",
+    "content_block",
+    "content_block_delta",
+    "partial_json",
+    "text_delta",
+    "input_json_delta",
+    "message_start",
+    "message_delta",
+    "response.completed",
+    "response.output_item.added",
+    "item",
+    "output_index",
+    "reasoning_content",
+    "response.output_text.delta",
+    "summary",
+];
+
+/// JSON made of the words that matter, in any places.
+fn soup() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        3 => prop::sample::select(WORDS.to_vec()).prop_map(Value::from),
+        1 => any::<String>().prop_map(Value::from),
+        1 => (0..3i64).prop_map(Value::from),
+        1 => any::<f64>().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 48, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((prop::sample::select(WORDS.to_vec()), inner), 0..5)
+                .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+/// A body in which a field of the dialect holds anything.
+fn body(from: Api, field: &str, value: &Value) -> Value {
+    let mut body = match from {
+        Api::Chat | Api::Messages => json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}),
+        Api::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": "x"}]}]}),
+        Api::Responses => json!({"model": "m", "input": "x"}),
+    };
+    body[field] = value.clone();
+    body
+}
+
+const FIELDS: [&str; 22] = [
+    "messages",
+    "input",
+    "contents",
+    "tools",
+    "tool_choice",
+    "system",
+    "systemInstruction",
+    "instructions",
+    "generationConfig",
+    "toolConfig",
+    "thinking",
+    "output_config",
+    "reasoning",
+    "text",
+    "response_format",
+    "stop",
+    "stop_sequences",
+    "temperature",
+    "max_tokens",
+    "metadata",
+    "stream_options",
+    "functions",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_request_is_written_as_json_or_refused(
+        from in prop::sample::select(APIS.to_vec()),
+        over in prop::sample::select(APIS.to_vec()),
+        field in prop::sample::select(FIELDS.to_vec()),
+        value in soup(),
+        listed in any::<bool>(),
+        lenient in any::<bool>(),
+    ) {
+        let value = if listed { json!([value]) } else { value };
+        let layer = layer_for(over);
+        let layer = if lenient { layer.lenient() } else { layer };
+        // `to` checks that it is JSON.
+        let _ = to(&layer, from, &body(from, field, &value));
+    }
+
+    #[test]
+    fn any_message_is_written_as_json_or_refused(
+        from in prop::sample::select(APIS.to_vec()),
+        over in prop::sample::select(APIS.to_vec()),
+        role in prop::sample::select(vec!["user", "assistant", "model", "tool", "system"]),
+        content in soup(),
+        extra in soup(),
+    ) {
+        let message = json!({"role": role, "content": content, "parts": content, "tool_calls": extra,
+                             "type": extra, "tool_call_id": "a", "id": "a"});
+        let value = json!([message, {"role": role, "content": [content], "parts": [content]}]);
+        let field = match from {
+            Api::Gemini => "contents",
+            Api::Responses => "input",
+            _ => "messages",
+        };
+        let _ = to(&layer_for(over).lenient(), from, &body(from, field, &value));
+    }
+
+    #[test]
+    fn any_events_make_events_or_an_error(
+        from in prop::sample::select(APIS.to_vec()),
+        over in prop::sample::select(APIS.to_vec()),
+        all in prop::collection::vec(soup(), 0..6),
+    ) {
+        let wishes = Wishes { include_usage: true, thoughts: true };
+        let mut translator = StreamTranslator::new(from, over, wishes);
+        let mut out = Out::default();
+        for data in all {
+            let event = crate::sse::Event::new("", data.to_string());
+            if translator.event(&event, &mut out).is_err() {
+                return Ok(());
+            }
+        }
+        let _ = translator.end(&mut out);
+        for line in out.finish().lines().filter_map(|line| line.strip_prefix("data: ")) {
+            prop_assert!(line == "[DONE]" || serde_json::from_str::<Value>(line).is_ok(), "{}", line);
+        }
+    }
+
+    #[test]
+    fn any_answer_is_written_as_json_or_is_malformed(
+        from in prop::sample::select(APIS.to_vec()),
+        over in prop::sample::select(APIS.to_vec()),
+        value in soup(),
+    ) {
+        let body = json!({"choices": [{"message": value, "delta": value}], "content": [value], "output": [value],
+                          "candidates": [{"content": {"parts": [value]}}], "usage": value});
+        let wishes = Wishes { include_usage: true, thoughts: true };
+        if let Ok(text) = translate_answer(from, over, wishes, false, body.to_string().as_bytes()) {
+            prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+        }
+    }
+}
+
+#[test]
+fn what_no_parser_agrees_on_is_refused() {
+    let layer = layer_for(Api::Messages);
+    let deep = format!(r#"{{"model":"m","messages":{}{}}}"#, "[".repeat(500), "]".repeat(500));
+    for body in [
+        deep.as_str(),
+        r#"{"model":"m","messages":[{"role":"user","content":"\ud800"}]}"#,
+        r#"{"model":"m","messages":[{"role":"user","content":"x"}],"seed":1e999}"#,
+    ] {
+        let error = translated(&layer, path_of(Api::Chat), body.as_bytes()).unwrap_err();
+        assert_eq!(error.code, "invalid_request");
+    }
+}
+
+#[test]
+fn a_million_tools_cost_no_tree() {
+    let tools = vec!["{\"type\":\"function\",\"function\":{\"name\":\"f\"}}"; 200_000].join(",");
+    let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{tools}]}}"#);
+    let (_, written) = translated(&layer_for(Api::Messages), path_of(Api::Chat), body.as_bytes()).unwrap();
+    assert!(written.len() < 3 * body.len());
+}
