@@ -210,8 +210,12 @@ async fn the_deadline_of_layer_caller_or_extension_is_deadline_exceeded_whoever_
             let server = Scripted::new([Act::Hang(words)]);
             let (mut client, breaker) = connect_with(&server, &options);
             let mut request = Request::new(question());
-            timeout.map(|seconds| request.set_timeout(seconds * SECOND));
-            extension.map(|seconds| request.extensions_mut().insert(Deadline::after(seconds * SECOND)));
+            if let Some(seconds) = timeout {
+                request.set_timeout(seconds * SECOND);
+            }
+            if let Some(seconds) = extension {
+                request.extensions_mut().insert(Deadline::after(seconds * SECOND));
+            }
             let start = Instant::now();
             let status = match client.stream(request).await {
                 Ok(reply) => all(reply.into_inner()).await.1.unwrap(),
