@@ -30,6 +30,8 @@ pub mod concurrency;
 pub mod deadline;
 #[cfg(feature = "fault")]
 pub mod fault;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 #[cfg(feature = "limit")]
 pub mod limit;
 #[cfg(feature = "retry")]

@@ -67,6 +67,29 @@ impl GrpcClassifier {
             _ => Class::ServerError,
         }
     }
+
+    /// The code that says best what a class is: for a client of our own, which wants a code for an error that no server
+    /// sent.
+    pub const fn code_of_class(class: Class) -> u32 {
+        match class {
+            Class::Success => 0,
+            Class::Cancelled => 1,
+            Class::InvalidRequest | Class::ContextLength | Class::ContentPolicy => 3,
+            Class::Timeout => 4,
+            Class::NotFound => 5,
+            Class::RateLimited | Class::QuotaExhausted | Class::TooLarge => 8,
+            Class::ServerError | Class::Malformed => 13,
+            Class::Overloaded | Class::Transport | Class::Rejected => 14,
+            Class::Auth => 16,
+        }
+    }
+
+    /// The code of a verdict: the one that it names, if [`Verdict::code`] is the name of a gRPC code, else that of its
+    /// class.
+    pub fn code_of_verdict(verdict: &Verdict) -> u32 {
+        let named = verdict.code.as_deref().and_then(|code| (0..=16).find(|number| name(*number).0 == code));
+        named.unwrap_or(Self::code_of_class(verdict.class))
+    }
 }
 
 impl Classify for GrpcClassifier {

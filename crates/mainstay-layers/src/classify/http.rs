@@ -63,10 +63,7 @@ impl HttpClassifier {
 
 impl Classify for HttpClassifier {
     fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
-        if let Some(failed) = find_cause::<Failed>(error) {
-            return failed.verdict().clone();
-        }
-        if let Some(verdict) = own_error(error) {
+        if let Some(verdict) = own_verdict(error) {
             return verdict;
         }
         // Refused: nothing can have been sent. Everything else that ends a call without a reply is the connection.
@@ -89,8 +86,11 @@ impl Classify for HttpClassifier {
     }
 }
 
-/// The errors of the layers in this crate, each with the class that it stands for.
-fn own_error(error: &(dyn Error + 'static)) -> Option<Verdict> {
+/// The verdict that an error carries, or that an error of this crate's layers stands for.
+pub(crate) fn own_verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
+    if let Some(failed) = find_cause::<Failed>(error) {
+        return Some(failed.verdict().clone());
+    }
     #[cfg(feature = "timeout")]
     if let Some(timeout) = find_cause::<crate::timeout::TimeoutError>(error) {
         return Some(timeout.verdict());

@@ -30,6 +30,8 @@ pub use self::class::{Class, Vote};
 pub use self::failed::Failed;
 pub use self::grpc::GrpcClassifier;
 pub use self::http::HttpClassifier;
+#[cfg(feature = "grpc")]
+pub(crate) use self::http::own_verdict;
 pub use self::verdict::{Sent, Verdict};
 
 use ::http::{Extensions, HeaderMap, Response, StatusCode};
