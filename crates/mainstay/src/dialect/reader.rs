@@ -199,6 +199,8 @@ impl StreamReader {
             Dialect::Converse => holds(data, &mut Converse(seen)),
             Dialect::Other => {
                 if parse(data, &mut AnyError(seen)).is_err() {
+                    // To be read once more without the bytes that are not UTF-8.
+                    std::str::from_utf8(data).ok()?;
                     *seen = Seen::default();
                 }
                 seen.content = true;

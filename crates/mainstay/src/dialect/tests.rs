@@ -156,6 +156,14 @@ fn an_error_with_bytes_that_are_not_utf8_is_an_error() {
     let data = Bytes::from_static(b"{\"error\":{\"message\":\"\xff\"}}");
     assert_eq!(reader.read(&Event::new("", data)), Error);
     assert_eq!(reader.failure().unwrap().object, "{\"message\":\"\u{fffd}\"}");
+    for dialect in DIALECTS {
+        let body = b"{\"error\":{\"message\":\"\xff\"}}";
+        assert_eq!(StreamReader::new(dialect).read(&Event::new("", &body[..])), Error);
+        assert_eq!(read_whole(dialect, body), Whole::Error { object: body, reason: None });
+    }
+    assert_eq!(StreamReader::new(Dialect::Other).read(&Event::new("", &b"\xff"[..])), Content);
+    assert!(matches!(read_whole(Dialect::Other, b"\xff"), Whole::Answer(_)));
+    assert_eq!(read_whole(Dialect::ChatCompletions, b"\xff"), Whole::NotJson);
 }
 
 #[test]

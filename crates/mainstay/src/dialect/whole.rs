@@ -18,7 +18,8 @@ pub enum Whole<'a> {
     Answer(Answer),
     /// An error, whatever the status says.
     Error {
-        /// The error itself: the value of `error`, an object or a string; where there is none, the whole body.
+        /// The error itself: the value of `error`, an object or a string; where there is none, or it is not UTF-8, the
+        /// whole body.
         object: &'a [u8],
         /// The reason for the end that made this an error, such as `insufficient_system_resource`.
         reason: Option<String>,
@@ -58,30 +59,8 @@ pub struct Answer {
 pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let mut seen = Seen::default();
-    let shape = match dialect {
-        Dialect::ChatCompletions | Dialect::Completions => parse(body, &mut Chat(&mut seen)),
-        Dialect::Messages => {
-            let mut visit = Messages::new(&mut seen);
-            let shape = parse(body, &mut visit);
-            visit.whole();
-            shape
-        }
-        Dialect::Responses => {
-            let mut visit = Responses::new(&mut seen);
-            let shape = parse(body, &mut visit);
-            visit.whole();
-            shape
-        }
-        Dialect::Gemini => parse(body, &mut Gemini(&mut seen)),
-        Dialect::Embeddings => parse(body, &mut Embeddings(&mut seen)),
-        Dialect::Cohere => parse(body, &mut Cohere(&mut seen)),
-        Dialect::Ollama => parse(body, &mut Ollama(&mut seen)),
-        Dialect::Converse => parse(body, &mut Converse(&mut seen)),
-        Dialect::Other => parse(body, &mut AnyError(&mut seen)),
-    };
-    match shape {
-        Err(_) if dialect == Dialect::Other => return Whole::Answer(Answer::default()),
-        Err(_) => return Whole::NotJson,
+    match look(dialect, body, &mut seen) {
+        Err(_) => return unreadable(dialect, body),
         Ok(_) if seen.failed() => {
             let object = seen.error.map_or(body, |raw| raw.get().as_bytes());
             return Whole::Error { object, reason: seen.reason() };
@@ -92,6 +71,46 @@ pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     }
     let answer = Answer { usage: seen.tokens.usage(), finish: seen.finish, content: seen.content };
     if is_empty(dialect, &seen, &answer) { Whole::Empty } else { Whole::Answer(answer) }
+}
+
+/// What the body says; `Err` where it is not JSON.
+fn look<'de>(dialect: Dialect, body: &'de [u8], seen: &mut Seen<'de>) -> serde_json::Result<Shape> {
+    match dialect {
+        Dialect::ChatCompletions | Dialect::Completions => parse(body, &mut Chat(seen)),
+        Dialect::Messages => {
+            let mut visit = Messages::new(seen);
+            let shape = parse(body, &mut visit);
+            visit.whole();
+            shape
+        }
+        Dialect::Responses => {
+            let mut visit = Responses::new(seen);
+            let shape = parse(body, &mut visit);
+            visit.whole();
+            shape
+        }
+        Dialect::Gemini => parse(body, &mut Gemini(seen)),
+        Dialect::Embeddings => parse(body, &mut Embeddings(seen)),
+        Dialect::Cohere => parse(body, &mut Cohere(seen)),
+        Dialect::Ollama => parse(body, &mut Ollama(seen)),
+        Dialect::Converse => parse(body, &mut Converse(seen)),
+        Dialect::Other => parse(body, &mut AnyError(seen)),
+    }
+}
+
+/// What is not JSON: not an answer, where one is known. An error is not to be missed for a byte that is not UTF-8.
+fn unreadable(dialect: Dialect, body: &[u8]) -> Whole<'_> {
+    if std::str::from_utf8(body).is_err() {
+        let text = String::from_utf8_lossy(body);
+        let mut seen = Seen::default();
+        if look(dialect, text.as_bytes(), &mut seen).is_ok() && seen.failed() {
+            return Whole::Error { object: body, reason: seen.reason() };
+        }
+    }
+    match dialect {
+        Dialect::Other => Whole::Answer(Answer::default()),
+        _ => Whole::NotJson,
+    }
 }
 
 fn is_empty(dialect: Dialect, seen: &Seen<'_>, answer: &Answer) -> bool {

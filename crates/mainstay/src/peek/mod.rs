@@ -87,6 +87,10 @@ struct Fields<'a> {
 /// # Errors
 /// [`PeekError`] where the body is not a JSON object, names no model, names one twice, or has a field of a wrong type.
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
+    // A list would be taken for the fields in their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(PeekError::NotJson { what: "it is a list".to_owned() });
+    }
     let fields: Fields<'_> = serde_json::from_slice(body).map_err(|error| explain(body, &error))?;
     // A list would pass for the fields in their order.
     if body.trim_ascii_start().first() != Some(&b'{') {
@@ -170,6 +174,7 @@ mod tests {
             ("", "empty"),
             ("{oops", "not a JSON object"),
             ("[1]", "not a JSON object"),
+            (r#"["m", true]"#, "not a JSON object"),
             ("\"model\"", "not a JSON object"),
             (r#"{"model":"m"} x"#, "trailing"),
             (r#"{"messages":[]}"#, "names no model"),

@@ -4,7 +4,7 @@
 use super::{ErrorBody, Finish, ProviderClassifier, blocked, classifier::media_type, finish};
 use mainstay_layers::classify::{Class, Head, Verdict};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Judges the first bytes of a 2xx.
 pub(super) fn first(classifier: ProviderClassifier, head: Head<'_>, body: &[u8]) -> Verdict {
@@ -12,16 +12,38 @@ pub(super) fn first(classifier: ProviderClassifier, head: Head<'_>, body: &[u8])
     if body.first() == Some(&b'<') || is_html(head) {
         return page(body);
     }
-    // An error is small, so it is here whole; an answer that is cut here is none of our business.
-    match body.first() {
-        Some(b'{' | b'[') => match serde_json::from_slice::<OnlyError>(body) {
-            Ok(OnlyError { error: Some(error) }) if says_something(&error) => {
-                classifier.error_object(head, body)
-            }
-            _ => Class::Success.into(),
-        },
-        _ => Class::Success.into(),
+    error(classifier, head, body).unwrap_or(Class::Success.into())
+}
+
+/// The error that is here whole, as errors are: they are small. An answer that is cut here is none of our business.
+fn error(classifier: ProviderClassifier, head: Head<'_>, body: &[u8]) -> Option<Verdict> {
+    // It is not to be missed for a byte that is not UTF-8.
+    let body = String::from_utf8_lossy(body);
+    match body.as_bytes().first()? {
+        b'{' => {
+            let error = match serde_json::from_str::<OnlyError>(&body) {
+                Ok(only) => only.error.is_some_and(|error| says_something(&error)),
+                // JSON that has one twice.
+                Err(error) => error.is_data(),
+            };
+            error.then(|| classifier.error_object(head, body.as_bytes()))
+        }
+        b'[' => {
+            let list: Vec<Map<String, Value>> = serde_json::from_str(&body).ok()?;
+            error_in_list(classifier, head, list)
+        }
+        _ => None,
     }
+}
+
+/// The first error in a list of replies.
+fn error_in_list(
+    classifier: ProviderClassifier,
+    head: Head<'_>,
+    list: Vec<Map<String, Value>>,
+) -> Option<Verdict> {
+    let failed = list.into_iter().find(|one| one.get("error").is_some_and(says_something))?;
+    Some(classifier.error_in_reply(head, &ErrorBody::of(&Value::Object(failed))))
 }
 
 /// Judges a 2xx of which all is here.
@@ -68,13 +90,15 @@ fn page(body: &[u8]) -> Verdict {
     malformed(&why)
 }
 
-/// Whether an `error` member holds one: on success some write null, `{}` or an empty string.
+/// Whether an `error` member holds one: on success some write null, false, zero, `{}` or an empty string.
 fn says_something(error: &Value) -> bool {
     match error {
         Value::Object(fields) => !fields.is_empty(),
         Value::String(text) => !text.is_empty(),
         Value::Array(values) => !values.is_empty(),
-        _ => false,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(failed) => *failed,
+        Value::Null => false,
     }
 }
 
@@ -118,7 +142,8 @@ fn json(classifier: ProviderClassifier, head: Head<'_>, body: &[u8]) -> Verdict 
         return array(classifier, head, body);
     }
     let Ok(glance) = serde_json::from_slice::<Glance>(body) else {
-        return malformed("the body is no JSON, or not the whole of it");
+        let malformed = || malformed("the body is no JSON, or not the whole of it");
+        return error(classifier, head, body).unwrap_or_else(malformed);
     };
     if glance.error.as_ref().is_some_and(says_something) {
         return classifier.error_object(head, body);
@@ -143,13 +168,10 @@ fn json(classifier: ProviderClassifier, head: Head<'_>, body: &[u8]) -> Verdict 
 
 /// Gemini's streams without `alt=sse`: an array of answers, or of one error.
 fn array(classifier: ProviderClassifier, head: Head<'_>, body: &[u8]) -> Verdict {
-    match serde_json::from_slice::<Vec<serde_json::Map<String, Value>>>(body) {
-        Ok(all) if all.iter().any(|one| one.get("error").is_some_and(says_something)) => {
-            classifier.error_object(head, body)
-        }
-        Ok(_) => Class::Success.into(),
+    match serde_json::from_slice::<Vec<Map<String, Value>>>(body) {
+        Ok(all) => error_in_list(classifier, head, all).unwrap_or(Class::Success.into()),
         Err(error) if error.is_eof() => malformed("the body is not whole"),
-        Err(_) => Class::Success.into(),
+        Err(_) => error(classifier, head, body).unwrap_or(Class::Success.into()),
     }
 }
 

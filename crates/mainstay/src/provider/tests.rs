@@ -383,6 +383,63 @@ fn first_bytes_of_a_200_show_a_page_or_an_error_and_a_part_of_an_answer_is_none(
 }
 
 #[test]
+fn a_list_of_answers_is_no_error_and_one_with_an_error_in_it_is_that_error() {
+    let reply = Response::new(());
+    let classifier = ProviderClassifier::new(Kind::Gemini);
+    let both = |body: &str| {
+        let body = body.as_bytes();
+        let (first, whole) =
+            (classifier.body(Head::of(&reply), body), classifier.whole(Head::of(&reply), body));
+        assert_eq!(first, whole);
+        first
+    };
+    let answer = r#"{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}"#;
+    let error = r#"{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}"#;
+    assert!(both(&format!("[{answer}]")).is_success());
+    assert!(both(&format!("[{answer},{answer}]")).is_success());
+    for list in [format!("[{error}]"), format!("[{answer},{error}]")] {
+        let verdict = both(&list);
+        assert_eq!((verdict.class, verdict.code.as_deref()), (Class::Overloaded, Some("UNAVAILABLE")));
+    }
+}
+
+#[test]
+fn an_error_in_a_200_may_be_a_yes_and_not_a_no_and_may_stand_twice() {
+    let reply = Response::new(());
+    let first = |body: &str| ProviderClassifier::new(Kind::OpenAi).body(Head::of(&reply), body.as_bytes());
+    for (body, failed) in [
+        (r#"{"error":true,"message":"m"}"#, true),
+        (r#"{"error":503}"#, true),
+        (r#"{"error":{"code":503},"error":null}"#, true),
+        (r#"{"error":false,"message":"m"}"#, false),
+        (r#"{"error":0}"#, false),
+    ] {
+        assert_eq!(!judge(Kind::OpenAi, 200, body).is_success(), failed, "{body}");
+        assert_eq!(!first(body).is_success(), failed, "{body}");
+    }
+}
+
+#[test]
+fn an_error_with_a_byte_that_is_not_utf8_is_that_error() {
+    let reply = Response::new(());
+    let body = b"{\"error\":{\"type\":\"insufficient_quota\",\"message\":\"caf\xe9\"}}";
+    let list = [b"[", &body[..], b"]"].concat();
+    for body in [&body[..], &list] {
+        for status in [StatusCode::TOO_MANY_REQUESTS, StatusCode::OK] {
+            let verdict = judge_reply(Kind::OpenAi, status, &HeaderMap::new(), body);
+            assert_eq!(verdict.class, Class::QuotaExhausted);
+            assert_eq!(verdict.message.as_deref(), Some("caf\u{fffd}"));
+        }
+        let first = ProviderClassifier::new(Kind::OpenAi).body(Head::of(&reply), body);
+        assert_eq!(first.class, Class::QuotaExhausted);
+    }
+    // An answer with such a byte is no JSON.
+    let answer = b"{\"choices\":[{\"message\":{\"content\":\"caf\xe9\"}}]}";
+    let verdict = judge_reply(Kind::OpenAi, StatusCode::OK, &HeaderMap::new(), answer);
+    assert_eq!(verdict.class, Class::Malformed);
+}
+
+#[test]
 fn profiles_are_complete() {
     for &kind in Kind::ALL {
         let profile = kind.profile();

@@ -6,7 +6,7 @@ mod walk;
 
 use http::HeaderMap;
 use serde_json::Value;
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 /// At most this much of an error body is read.
 pub const MAX_ERROR_BODY: usize = 256 * 1024;
@@ -67,10 +67,17 @@ impl ErrorBody {
         if body.is_empty() {
             return Self::default();
         }
-        if let Some(value) = json(body).or_else(|| framed(body)) {
+        // An error is not to be missed for a byte that is not UTF-8; half a character at the end is no such byte.
+        let body = match std::str::from_utf8(body) {
+            Err(error) if error.error_len().is_some() => {
+                Cow::Owned(String::from_utf8_lossy(body).into_owned().into_bytes())
+            }
+            _ => Cow::Borrowed(body),
+        };
+        if let Some(value) = json(&body).or_else(|| framed(&body)) {
             return Self::of(&value);
         }
-        Self { message: text::message(body), ..Self::default() }
+        Self { message: text::message(&body), ..Self::default() }
     }
 
     /// Reads an error that is JSON already.

@@ -1,0 +1,17 @@
+//! What must hold whatever a provider or a caller sends: one module a target, each with a function `check` that panics
+//! where it does not. The targets themselves only call it, so that the seeds can be run as tests without a fuzzer.
+//!
+//! Expectations are read off the wire formats by other and slower code than the crate's own.
+
+pub mod framings;
+pub mod judge;
+pub mod peek;
+pub mod read_whole;
+pub mod slow;
+pub mod sse_scanner;
+pub mod stream_reader;
+
+mod input;
+
+#[cfg(test)]
+mod tests;

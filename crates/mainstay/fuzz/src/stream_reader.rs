@@ -1,0 +1,137 @@
+//! Streams of each dialect, event by event.
+//!
+//! First line: a letter for the dialect (see [`crate::input`]). The rest is a stream of server-sent events, whatever
+//! the dialect's own framing is; in Bedrock's an event becomes a message, and one whose name begins with `!` an
+//! exception.
+//!
+//! - An event means the same to a reader that has seen content, and may take the short way, as to a fresh one, which
+//!   reads it in full. The one licence of the short way: what it takes for content may be something else that says
+//!   nothing, or be broken elsewhere. Never an error, an end, a count of tokens, a tool call.
+//! - What is an error by the documentation of the API is read as one.
+//! - An answer that was whole stays whole, unless there is an error, or a choice that was not heard of before.
+//! - The counts add up; an error is kept if and only if one was met.
+
+use crate::{input, slow};
+use bytes::Bytes;
+use mainstay::{
+    dialect::{Dialect, Meaning, StreamReader},
+    sse::{
+        Event, Scanner,
+        framing::eventstream::{Decoder, Message},
+    },
+};
+
+/// Feeds one case.
+pub fn check(data: &[u8]) {
+    let Some((line, text)) = input::split(data) else { return };
+    let dialect = input::dialect(line.first().copied().unwrap_or_default());
+    let mut scanner = Scanner::new();
+    scanner.push(Bytes::copy_from_slice(text));
+    let mut run = Run::new(dialect);
+    while let Ok(Some(block)) = scanner.finish() {
+        let Some(event) = &block.event else {
+            let meaning = run.quick.read_block(&block);
+            assert_eq!(run.full.read_block(&block), meaning);
+            assert!(matches!(meaning, Meaning::Preamble | Meaning::Error));
+            run.failed |= meaning == Meaning::Error;
+            continue;
+        };
+        if !run.event(event) {
+            return;
+        }
+        run.totals();
+    }
+}
+
+struct Run {
+    dialect: Dialect,
+    quick: StreamReader,
+    /// Sees every event behind a blank, which keeps it on the long way.
+    full: StreamReader,
+    events: u64,
+    malformed: u64,
+    failed: bool,
+    utf8: bool,
+}
+
+impl Run {
+    fn new(dialect: Dialect) -> Self {
+        let reader = || StreamReader::new(dialect);
+        Self { dialect, quick: reader(), full: reader(), events: 0, malformed: 0, failed: false, utf8: true }
+    }
+
+    /// Reads an event in all ways; `false` where they have parted for good.
+    fn event(&mut self, event: &Event) -> bool {
+        let behind_a_blank = Event::new(event.name_bytes().to_vec(), [b"\n", event.data()].concat());
+        let was_whole = self.quick.is_complete();
+        let read = |reader: &mut StreamReader, event: &Event| read(self.dialect, reader, event);
+        let meaning = read(&mut self.quick, event);
+        let full = read(&mut self.full, &behind_a_blank);
+        let mut fresh = StreamReader::new(self.dialect);
+        assert_eq!(read(&mut fresh, event), full, "a meaning does not depend on what came before");
+
+        self.events += 1;
+        self.malformed += u64::from(meaning == Meaning::Malformed);
+        self.failed |= meaning == Meaning::Error;
+        self.utf8 &= std::str::from_utf8(event.data()).is_ok();
+        if let Some(json) = slow::document(event.data()) {
+            let name = std::str::from_utf8(event.name_bytes()).unwrap_or_default().trim_start_matches('!');
+            if slow::is_error(self.dialect, Some(name), &json) && json.trim_start().starts_with(['{', '[']) {
+                assert_eq!((full, meaning), (Meaning::Error, Meaning::Error), "an error by the book");
+            }
+            if meaning == Meaning::Malformed {
+                assert!(self.dialect != Dialect::Other && !json.trim_start().starts_with('{'));
+            }
+        }
+        if was_whole && meaning != Meaning::Error {
+            assert!(self.quick.is_complete() || speaks_of_choices(event), "whole, and then no more");
+        }
+        if meaning != full {
+            let licence = matches!(full, Meaning::Preamble | Meaning::Malformed);
+            assert!(meaning == Meaning::Content && licence, "{meaning:?} in short, {full:?} in full");
+            // From here on one has heard of a malformed event or of text, and the other has not.
+            return full == Meaning::Preamble && self.quick.text_len() == self.full.text_len();
+        }
+        true
+    }
+
+    fn totals(&self) {
+        let (quick, full) = (&self.quick, &self.full);
+        let state = |reader: &StreamReader| {
+            (
+                (reader.is_complete(), reader.is_empty_answer(), reader.saw_done(), reader.saw_content()),
+                (reader.in_tool_call(), reader.finish(), reader.usage(), reader.malformed(), reader.events()),
+            )
+        };
+        assert_eq!(state(quick), state(full));
+        assert!(!self.utf8 || quick.text_len() == full.text_len());
+        assert_eq!((quick.events(), quick.malformed()), (self.events, self.malformed));
+        assert_eq!(quick.failure().is_some(), self.failed);
+        assert!(!(self.failed && (quick.is_complete() || quick.is_empty_answer())));
+        let object = |reader: &StreamReader| {
+            reader.failure().map(|failure| (failure.object.trim_ascii().to_vec(), failure.reason.clone()))
+        };
+        assert_eq!(object(quick), object(full));
+    }
+}
+
+fn read(dialect: Dialect, reader: &mut StreamReader, event: &Event) -> Meaning {
+    if dialect != Dialect::Converse {
+        return reader.read(event);
+    }
+    let name = std::str::from_utf8(event.name_bytes()).unwrap_or_default();
+    let headers = match name.strip_prefix('!') {
+        Some(name) => [(":message-type", "exception"), (":exception-type", name)],
+        None => [(":message-type", "event"), (":event-type", name)],
+    };
+    let mut decoder = Decoder::new();
+    decoder.push(Message::encode(&headers, event.data()));
+    let message = decoder.next_message().expect("it is well-formed").expect("it is whole");
+    reader.read_message(&message)
+}
+
+/// Whether an event may tell of a choice that was not known.
+fn speaks_of_choices(event: &Event) -> bool {
+    let text = String::from_utf8_lossy(event.data());
+    ["choices", "candidates", "\\u00"].iter().any(|key| text.contains(key))
+}
