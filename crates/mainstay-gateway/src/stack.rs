@@ -84,7 +84,7 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     let mut providers = HashMap::new();
     for provider in &config.providers {
         let parts = ProviderParts::new(provider)
-            .map_err(|why| StackError { provider: provider.name.clone(), why: why.into() })?;
+            .map_err(|why| StackError { provider: provider.name.clone(), why })?;
         providers.insert(provider.name.as_str(), parts);
     }
     // One circuit per target as configured: routes that list the same target share it.
