@@ -41,6 +41,13 @@ impl Refusal {
         }
     }
 
+    pub(super) fn no_model() -> Self {
+        Self {
+            param: Some("model"),
+            ..Self::new(StatusCode::BAD_REQUEST, "invalid_request", "name a model: /explain?model=NAME")
+        }
+    }
+
     pub(super) fn no_such_path(path: &str) -> Self {
         let path: String = path.chars().take(200).collect();
         Self::new(

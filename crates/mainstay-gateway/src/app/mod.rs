@@ -6,6 +6,7 @@ mod id;
 mod log;
 mod models;
 mod reply;
+mod status;
 mod stream;
 mod upload;
 
@@ -48,6 +49,8 @@ use tower_service::Service;
 pub struct App(Arc<Inner>);
 
 pub(crate) struct Inner {
+    /// For explanations.
+    config: Config,
     router: Router,
     targets: Vec<Target>,
     models: ModelList,
@@ -76,6 +79,7 @@ impl App {
         let metrics = Metrics::new(&names, routes.chain(direct));
         let stacks = stack::build(config, Arc::new(metrics.clone()))?;
         Ok(Self(Arc::new(Inner {
+            config: config.clone(),
             models: ModelList::new(config),
             router: stacks.router,
             targets: stacks.targets,
@@ -130,6 +134,12 @@ impl App {
                 "application/openmetrics-text; version=1.0.0; charset=utf-8",
                 self.0.metrics.render(&self.0.targets),
             ),
+            (&Method::GET | &Method::HEAD, "/status.json") => {
+                json(status::status(&self.0, self.0.draining.load(Ordering::Relaxed)))
+            }
+            (&Method::GET | &Method::HEAD, "/explain") => {
+                status::explain(&self.0, request.uri().query(), request.headers())
+            }
             (&Method::GET | &Method::HEAD, "/v1/models" | "/v1/models/") => {
                 json(self.0.models.list(request.headers()))
             }
@@ -160,7 +170,9 @@ impl App {
 
     fn no_such_path(&self, method: &Method, path: &str) -> Response<ReplyBody> {
         let family = ErrorFamily::of_path(path);
-        let known = matches!(path, "/healthz" | "/readyz" | "/metrics" | "/v1/models" | "/v1beta/models");
+        const KNOWN: [&str; 7] =
+            ["/healthz", "/readyz", "/metrics", "/status.json", "/explain", "/v1/models", "/v1beta/models"];
+        let known = KNOWN.contains(&path);
         if known || path.starts_with("/v1/") {
             let allow = if known || path.starts_with("/v1/models") { "GET, HEAD" } else { "POST" };
             let mut response = Refusal::method_not_allowed(method, path, allow).into_response(family);

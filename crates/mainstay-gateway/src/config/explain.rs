@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use mainstay::route::{Pattern, Table};
+
 use super::Config;
-use super::settings::{Provider, Target};
+use super::settings::{Provider, Recovery, Retry, Route, Target, Timeout};
 use super::show::{provider_toml, route_toml};
 use super::units::show_duration;
 
@@ -17,24 +19,16 @@ enum Way<'c> {
 }
 
 impl Config {
-    /// Exact name, then the longest pattern, then `provider/model`.
+    /// Exact name, then the longest pattern, by the router's own table; then `provider/model`.
     fn way<'c>(&'c self, model: &'c str) -> Option<Way<'c>> {
-        let entries = || {
-            let routes = self.routes.iter().enumerate();
-            routes.flat_map(|(at, route)| route.models.iter().map(move |entry| (at, entry.as_str())))
-        };
-        if let Some((at, entry)) = entries().find(|(_, entry)| *entry == model) {
-            return Some(Way::Route(at, entry));
-        }
-        let mut longest: Option<(usize, &str)> = None;
-        for (at, entry) in entries().filter(|(_, entry)| entry.contains('*') && glob(entry, model)) {
-            // Of two that are as long the first counts.
-            if longest.is_none_or(|(_, known)| entry.len() > known.len()) {
-                longest = Some((at, entry));
+        let mut table = Table::default();
+        for (at, route) in self.routes.iter().enumerate() {
+            for entry in &route.models {
+                table.insert(Pattern::new(entry.as_str()), (at, entry.as_str()));
             }
         }
-        if let Some((at, entry)) = longest {
-            return Some(Way::Route(at, entry));
+        if let Some((at, entry)) = table.get(model) {
+            return Some(Way::Route(*at, entry));
         }
         let (provider, rest) = model.split_once('/')?;
         let provider = self.provider(provider).filter(|_| !rest.is_empty())?;
@@ -82,6 +76,9 @@ impl Config {
                 format_args!("\nThe next is asked when one has failed; at most {tries} tries in all."),
             );
         }
+        for advice in self.advice(model) {
+            line(&mut out, format_args!("warning: {advice}"));
+        }
         let mut shown: Vec<&str> = Vec::new();
         for target in &targets {
             let Some(provider) = self.provider(&target.provider) else { continue };
@@ -91,6 +88,75 @@ impl Config {
             }
         }
         Some(out)
+    }
+
+    /// What of the settings for a model works against itself, for people.
+    #[must_use]
+    pub fn advice(&self, model: &str) -> Vec<String> {
+        let (route, targets) = match self.way(model) {
+            Some(Way::Route(at, _)) => match self.routes.get(at) {
+                Some(route) => (Some(route), route.targets.as_slice()),
+                None => (None, &[][..]),
+            },
+            Some(Way::Direct(provider, _)) => {
+                let Some(provider) = self.provider(provider) else { return Vec::new() };
+                return self.outlived(provider);
+            }
+            None => (None, &[][..]),
+        };
+        let mut advice = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for provider in targets.iter().filter_map(|target| self.provider(&target.provider)) {
+            if !seen.contains(&provider.name.as_str()) {
+                seen.push(&provider.name);
+                advice.extend(self.outlived(provider));
+            }
+        }
+        advice.extend(route.and_then(|route| self.recovers(route)));
+        advice
+    }
+
+    /// Inner limits that the outer one ends first.
+    fn outlived(&self, provider: &Provider) -> Vec<String> {
+        let Some(deadline) = self.server.deadline else { return Vec::new() };
+        // A default is a bound like any other; what somebody wrote was meant to be used.
+        let (clocks, usual) = (&provider.timeout, Timeout::default());
+        let limits = [
+            ("timeout.attempt", clocks.attempt, usual.attempt),
+            ("timeout.idle", clocks.idle, usual.idle),
+            ("timeout.first_event", clocks.first_event, usual.first_event),
+            ("timeout.progress", clocks.progress, usual.progress),
+            ("retry.max_wait", Some(provider.retry.max_wait), Some(Retry::default().max_wait)),
+        ];
+        let limits = limits.into_iter().filter(|(_, limit, usual)| limit != usual);
+        let longer = limits.filter_map(|(key, limit, _)| {
+            let limit = limit.filter(|limit| *limit >= deadline)?;
+            let (limit, deadline) = (show_duration(limit), show_duration(deadline));
+            Some(format!(
+                "providers.{}.{key} ({limit}) is never used up: server.deadline ({deadline}) ends the call first",
+                provider.name
+            ))
+        });
+        longer.collect()
+    }
+
+    /// Whether the next target can take what recovery sends it.
+    fn recovers(&self, route: &Route) -> Option<String> {
+        if route.recovery != Recovery::Continue {
+            return None;
+        }
+        let takes_none = |target: &&Target| {
+            let provider = self.provider(&target.provider);
+            provider.is_some_and(|provider| {
+                // Prefixes are a feature of its beta address.
+                provider.kind.as_str() == "deepseek" && !provider.base_url.as_str().contains("/beta")
+            })
+        };
+        let target = route.targets.iter().skip(1).find(takes_none)?;
+        Some(format!(
+            "recovery: {target} takes the beginning of an answer at its /beta address only; here it is asked from the \
+             start, and goes on only if it says the same"
+        ))
     }
 
     /// What a caller can ask for: the entries of all routes, then `provider/...`.
@@ -139,17 +205,4 @@ fn clocks(provider: &Provider, stream: bool) -> Vec<String> {
         "circuit: none".to_owned()
     });
     said
-}
-
-/// `*` stands for any text, nothing included; all else for itself.
-fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|head| text.strip_prefix(head)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(tail) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = rest.get(at + part.len()..).unwrap_or_default();
-    }
-    rest.ends_with(tail)
 }

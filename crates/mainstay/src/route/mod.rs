@@ -2,6 +2,18 @@
 //!
 //! A [`Router`] chooses a [`Route`] by the model's name; a [`Fallback`] asks the route's [`Target`]s one after the other; each
 //! target is a stack of layers over a client, with a circuit and a cooldown by which it is passed by while it is no use.
+//!
+//! What a route may do besides, each off unless it is set on its [`Fallback`]:
+//!
+//! | option | what it does | what it may cost |
+//! | --- | --- | --- |
+//! | [`Strategy`], [`Sticky`] | another order than the listed one, for each call anew | |
+//! | [`Failover::AtOnce`] | no retries while another target is free | |
+//! | [`WhenExhausted::Wait`] | waits while every target is open or cooling | the caller's time |
+//! | [`Hedge`] | a second target while no content has come | a second bill |
+//! | [`RecoverBody`] | the next target goes on where a stream of text was cut | the prompt is billed twice |
+//! | [`AnswerCache`] | the last good answer while every target fails | it is old, and says so |
+//!
 //! [`AttemptLayer`] in each stack records the tries, so that a reply and an error can say honestly what happened.
 //!
 //! ```
@@ -39,6 +51,8 @@ mod router;
 mod target;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use self::attempt::AskedModel;
 pub use self::attempt::{

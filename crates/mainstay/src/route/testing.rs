@@ -150,6 +150,11 @@ impl Provider {
         self
     }
 
+    /// Plays this from now on.
+    pub(super) fn replace(&self, plays: impl IntoIterator<Item = Play>) {
+        *self.plays.lock() = plays.into_iter().collect();
+    }
+
     pub(super) fn calls(&self) -> usize {
         self.got.lock().len()
     }

@@ -102,3 +102,20 @@ fn explain_without_a_route_goes_by_the_provider_or_finds_nothing() {
     assert_eq!(config.models_there_are(), ["a/..."]);
     assert!(parse("").is_err());
 }
+
+#[test]
+fn explain_warns_of_what_works_against_itself() {
+    let text = "[server]\ndeadline = \"20s\"\n[providers.a]\nkind = \"openai\"\ntimeout = { idle = \"25s\", attempt = \"10s\" }\n\
+                [providers.d]\nkind = \"deepseek\"\n[[routes]]\nmodels = [\"m\"]\ntargets = [\"a\", \"d\"]\nrecovery = \"continue\"\n";
+    let advice = good(text).advice("m");
+    let [idle, prefix] = advice.as_slice() else { panic!("{advice:#?}") };
+    assert!(
+        idle.contains("providers.a.timeout.idle (25s) is never used up: server.deadline (20s)"),
+        "{idle}"
+    );
+    assert!(prefix.contains("recovery: d takes the beginning"), "{prefix}");
+    assert!(good(text).explain("m", true).unwrap().contains("\nwarning: recovery: d"));
+    assert_eq!(good(text).advice("a/m").len(), 1);
+    assert_eq!(good(ROUTES).advice("gpt-4"), [""; 0]);
+    assert_eq!(good(ROUTES).advice(""), [""; 0]);
+}

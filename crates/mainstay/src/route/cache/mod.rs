@@ -16,7 +16,8 @@ mod key;
 mod memory;
 mod serve;
 
-#[cfg(all(test, feature = "cache"))]
+#[cfg(test)]
+#[cfg(feature = "cache")]
 mod tests;
 
 pub use self::key::CacheKey;

@@ -140,7 +140,8 @@ impl Run {
                     Ended { at, model, outcome }
                 }
                 Some(hedge) => {
-                    let mut ended = self.race(targets, at, model, request, hedge).await;
+                    // Boxed: calls without a hedge do not carry the room for one.
+                    let mut ended = Box::pin(self.race(targets, at, model, request, hedge)).await;
                     latest = ended.iter().map(|one| one.at).max().max(Some(at));
                     let Some(one) = ended.pop() else { break };
                     for Ended { at, model, outcome } in ended {

@@ -31,6 +31,10 @@ async fn text(response: Response<ReplyBody>) -> String {
     body["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }
 
+fn stream() -> Request<RequestBody> {
+    request("/v1/chat/completions", r#"{"model":"m","stream":true}"#)
+}
+
 fn classes(failed: &CallFailed) -> Vec<&'static str> {
     failed.attempts.iter().map(|attempt| attempt.class).collect()
 }
@@ -215,7 +219,7 @@ async fn a_silent_target_is_asked_once_while_another_is_left_and_the_last_one_ke
         Provider::new([Play::events(&[], End::Hang)]).attempts(3),
     );
     let (fallback, _) = route(&[("a", &a), ("b", &b)]);
-    ask_all(&fallback).await.unwrap_err();
+    ask_for(&fallback, stream()).await.unwrap_err();
     assert_eq!((a.calls(), b.calls()), (1, 3));
 }
 
@@ -282,7 +286,7 @@ async fn a_caller_that_leaves_is_recorded_once_and_frees_everything_at_every_awa
         let b = Provider::new([Play::events(&chunks, End::Proper).after(wait).pause_before_each(wait)]);
         let (fallback, watch) = route(&[("a", &a), ("b", &b)]);
         let call = async {
-            let mut body = ask_all(&fallback).await.unwrap().into_body();
+            let mut body = ask_for(&fallback, stream()).await.unwrap().into_body();
             while body.frame().await.is_some() {}
         };
         let whole = tokio::time::timeout(wait * polls + wait / 2, call).await.is_ok();
