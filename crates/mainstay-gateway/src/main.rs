@@ -85,7 +85,8 @@ async fn serve(cli: &Cli) -> ExitCode {
         drain: config.server.drain,
         ..ServerConfig::default()
     };
-    let bound = Server::bind(listen, app, bounds).await.and_then(|server| Ok((server.address()?, server)));
+    let bound =
+        Server::bind(listen, app.clone(), bounds).await.and_then(|server| Ok((server.address()?, server)));
     let (address, server) = match bound {
         Ok(bound) => bound,
         Err(error) => {
@@ -98,8 +99,19 @@ async fn serve(cli: &Cli) -> ExitCode {
         // Whoever started it may have closed our output: that ends nothing.
         let _ = writeln!(io::stdout(), "{}", demo::welcome(address, &config));
     }
-    server.run(stop()).await;
+    tokio::select! {
+        () = server.run(stop()) => {}
+        () = impatience(app) => {}
+    }
     ExitCode::SUCCESS
+}
+
+/// Whoever says stop a second time does not want to wait for the drain. Never ends.
+async fn impatience(app: App) {
+    stop().await;
+    stop().await;
+    app.cut();
+    std::future::pending().await
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -14,7 +14,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Empty};
 use mainstay::{
     BoxError,
-    dialect::ErrorFamily,
+    dialect::{Dialect, ErrorFamily},
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
     peek::{Call, peek},
@@ -112,6 +112,10 @@ struct Ready {
     pending: Pending,
 }
 
+fn asks_for_events(query: Option<&str>) -> bool {
+    query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse")
+}
+
 /// What the deadline over everything cut off while the request was still being read.
 fn too_late() -> Failure {
     let log = AttemptLog::default();
@@ -152,7 +156,9 @@ where
 
     let log = AttemptLog::default();
     let redactor = app.redactor.and(caller_key(&parts.headers));
-    let teller = Teller::new(call.dialect, redactor, app.keepalive);
+    // Gemini's streams are events only where they are asked to be.
+    let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
+    let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
     parts.extensions = http::Extensions::new();
     parts.extensions.insert(log.clone());
     parts.extensions.insert(record.usage.clone());

@@ -8,6 +8,7 @@ mod h2;
 mod heads;
 mod keepalive;
 mod leaving;
+mod metrics;
 mod process;
 mod refusals;
 mod slow;

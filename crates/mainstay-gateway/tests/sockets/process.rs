@@ -87,9 +87,14 @@ impl Process {
     }
 
     #[cfg(unix)]
-    async fn terminate(&mut self) -> ExitStatus {
+    async fn signal(&self, signal: &str) {
         let id = self.child.id().unwrap().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+        assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
+    }
+
+    #[cfg(unix)]
+    async fn terminate(&mut self) -> ExitStatus {
+        self.signal("-TERM").await;
         timeout(LONG, self.child.wait()).await.expect("it ends").unwrap()
     }
 }
@@ -232,7 +237,24 @@ async fn floods_and_callers_that_read_nothing_do_not_make_it_grow() {
     }
     sleep(Duration::from_secs(2)).await;
     if let (Some(before), Some(after)) = (before, process.peak_mib()) {
+        println!("{before} MiB before, {after} MiB after");
         assert!(after - before < 48.0, "{before} MiB before, {after} MiB after");
     }
     assert!(!process.log().contains("panicked"));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_the_drain_at_once() {
+    let provider = ScriptedProvider::start([Step::stall()]).await.unwrap();
+    let mut process = Process::start(&config(&provider, "drain = \"60s\""), &[]).await;
+    let mut call = TcpStream::connect(process.address).await.unwrap();
+    call.write_all(&chat(false)).await.unwrap();
+    sleep(Duration::from_millis(200)).await;
+    process.signal("-INT").await;
+    sleep(Duration::from_millis(300)).await;
+    assert!(process.child.try_wait().unwrap().is_none(), "the call runs on");
+    assert_eq!(process.terminate().await.code(), Some(0));
+    let reply = read_all(&mut call).await;
+    assert_eq!((reply.status, reply.json()["error"]["code"].as_str()), (503, Some("shutting_down")));
 }

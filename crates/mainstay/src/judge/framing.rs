@@ -136,7 +136,9 @@ impl Unit {
         match self {
             Self::Block(block) => {
                 let is_comment = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b":");
-                block.event.is_none() && block.raw.split(|byte| matches!(byte, b'\r' | b'\n')).all(is_comment)
+                // The stream may start with a BOM.
+                let text = block.raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&block.raw);
+                block.event.is_none() && text.split(|byte| matches!(byte, b'\r' | b'\n')).all(is_comment)
             }
             Self::Line(line) => line.data.is_empty(),
             Self::Message(_) => false,

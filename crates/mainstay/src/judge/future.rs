@@ -318,12 +318,8 @@ impl Reading {
         }
     }
 
-    /// Whether this dialect has streams at all.
-    fn streams(&self) -> bool {
-        !matches!(self.dialect, Dialect::Other | Dialect::Embeddings)
-    }
-
-    /// Whether nothing but `"stream": true` asks for a stream in this dialect; in others the path may.
+    /// Whether nothing but `"stream": true` asks for a stream in this dialect. In others the path may, and Gemini's streams
+    /// may be lists of JSON.
     fn asks_in_the_body(&self) -> bool {
         use Dialect::{ChatCompletions, Completions, Embeddings, Messages, Responses};
         matches!(self.dialect, ChatCompletions | Completions | Embeddings | Messages | Responses)
@@ -353,7 +349,11 @@ impl Reading {
         }
         let what = match read_whole(self.dialect, &body) {
             // An SDK would look for events in it, find none, and take the answer for an empty one.
-            Whole::Answer(_) if self.stream == Some(true) && self.streams() => {
+            Whole::Answer(_)
+                if self.stream == Some(true)
+                    && self.asks_in_the_body()
+                    && self.dialect != Dialect::Embeddings =>
+            {
                 "it is no stream, though one was asked for"
             }
             Whole::Answer(answer) => {

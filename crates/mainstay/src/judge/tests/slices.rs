@@ -1,6 +1,7 @@
 //! Cut anywhere, a stream is the same stream; cut off anywhere, it is never a whole one.
 
 use super::*;
+use proptest::prelude::*;
 
 const CHAT: &str = concat!(
     ": hello\n\n",
@@ -123,6 +124,65 @@ async fn cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor_half_an_ev
                     assert!(got.matches("[DONE]").count() == usize::from(sample == CHAT), "{cut}: {got}");
                 }
             }
+        }
+    }
+}
+
+/// What streams are made of, well and ill.
+const PIECES: [&str; 12] = [
+    PING,
+    ROLE,
+    HI,
+    HI,
+    STOP,
+    DONE,
+    ERROR,
+    "data: {oops\n\n",
+    "event: x\r\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ho\"}}]}\r\n\r\n",
+    "\r\n\r\n",
+    "data: {\"choi",
+    "\u{feff}",
+];
+
+/// All that a caller, and the layers on the way to it, get of a stream: its bytes, and how it ended.
+fn outcome(stream: &str, cuts: &[usize], broken: bool) -> (String, String) {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let mut at: Vec<usize> =
+            cuts.iter().map(|cut| cut % (stream.len() + 1)).chain([0, stream.len()]).collect();
+        at.sort_unstable();
+        let piece = |pair: &[usize]| Act::Data(Bytes::copy_from_slice(&stream.as_bytes()[pair[0]..pair[1]]));
+        let acts: Vec<Act> = at.windows(2).map(piece).chain(broken.then(reset)).collect();
+        match Play::default().acts(acts).await {
+            Ok(response) => {
+                let status = response.status();
+                let (frames, error) = drain(response.into_body()).await;
+                let end = error.map(|error| format!("{:?}", failed(error).verdict()));
+                (text(&frames), format!("{status} {end:?}"))
+            }
+            Err(error) => (String::new(), format!("{:?}", failed(error).verdict())),
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn however_a_stream_is_cut_its_caller_gets_the_same(
+        pieces in proptest::collection::vec(0..PIECES.len(), 0..12),
+        cuts in proptest::collection::vec(any::<usize>(), 0..12),
+        broken in any::<bool>(),
+    ) {
+        let stream: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+        let whole = outcome(&stream, &[], broken);
+        let cut = outcome(&stream, &cuts, broken);
+        prop_assert_eq!(&whole, &cut);
+        // What is handed on is what came, and a [DONE] of ours at most.
+        if whole.1.starts_with("200") {
+            let got = whole.0.strip_suffix(DONE).unwrap_or(&whole.0).trim_end();
+            prop_assert!(stream.starts_with(got), "{:?} of {:?}", whole.0, stream);
         }
     }
 }

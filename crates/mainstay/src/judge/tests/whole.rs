@@ -168,6 +168,20 @@ async fn a_whole_answer_where_a_stream_was_asked_for_is_none_but_an_error_is_one
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_of_geminis_may_be_a_list_and_embeddings_have_none() {
+    let play = Play {
+        path: "/v1beta/models/m:streamGenerateContent",
+        kind: Kind::Gemini,
+        stream: Some(true),
+        ..json()
+    };
+    let list = r#"[{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}]"#;
+    assert_eq!(handed_on(play.texts(&[list]).await.unwrap()).await, list);
+    let play = Play { path: "/v1/embeddings", stream: Some(true), ..json() };
+    assert!(play.texts(&[r#"{"data":[{"embedding":[1]}]}"#]).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn of_an_unknown_endpoint_only_json_is_read() {
     let play = Play { path: "/v1/audio/speech", content_type: Some("audio/mpeg"), ..Play::default() };
     let body = Script::new([data("ID3"), Act::Wait(Duration::from_secs(9)), data("..."), reset()]);
