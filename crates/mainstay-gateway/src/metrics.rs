@@ -19,7 +19,12 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 /// The model's label where a target names none: it takes whatever the caller names.
 const ANY: &str = "*";
@@ -52,6 +57,8 @@ struct OfTarget {
 #[derive(Clone)]
 struct OfRoute {
     requests: Family<StatusLabel, Counter>,
+    /// That of 200, which most are: made when there is one, so that no zero is shown before.
+    well: OnceLock<Counter>,
     duration: Histogram,
 }
 
@@ -163,6 +170,7 @@ impl Metrics {
 
         let of_route = |route: &str| OfRoute {
             requests: requests.clone(),
+            well: OnceLock::new(),
             duration: durations.get_or_create(&RouteLabels { route: route.to_owned() }).clone(),
         };
         let of_target = |name: &TargetName| {
@@ -214,7 +222,14 @@ impl Metrics {
         let handles = route.and_then(|route| self.0.routes.get(route)).unwrap_or(&self.0.unrouted);
         // A provider chooses the status that is handed on: only those that HTTP knows become labels.
         let status = if (100..600).contains(&status) { status } else { 0 };
-        handles.requests.get_or_create(&StatusLabel { route: name.to_owned(), status }).inc();
+        let of = |status| {
+            let labels = StatusLabel { route: name.to_owned(), status };
+            handles.requests.get_or_create(&labels).clone()
+        };
+        match status {
+            200 => handles.well.get_or_init(|| of(200)).inc(),
+            status => of(status).inc(),
+        };
         handles.duration.observe(took.as_secs_f64());
     }
 

@@ -50,6 +50,10 @@ where
             }
             rest.extend_from_slice(&data);
         }
+        // What is known to be all need not be waited for.
+        if body.is_end_stream() {
+            break;
+        }
     }
     Ok(if rest.is_empty() { first } else { rest.freeze() })
 }

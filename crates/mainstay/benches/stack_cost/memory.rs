@@ -77,7 +77,8 @@ pub(crate) fn routed(body: &'static [u8]) -> impl Fn() -> Request<RequestBody> +
 /// Replies once the request's body is read.
 #[derive(Clone)]
 pub(crate) struct Provider {
-    headers: HeaderMap,
+    // Shared: some layers clone the service below for each call, and that is to cost what a client's clone does.
+    headers: Arc<HeaderMap>,
     reply: Reply,
 }
 
@@ -105,7 +106,7 @@ impl Provider {
             headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        Self { headers, reply }
+        Self { headers: Arc::new(headers), reply }
     }
 }
 
@@ -124,7 +125,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Replying<B> {
         let mut response = Response::new(self.reply.clone());
-        *response.headers_mut() = self.headers.clone();
+        *response.headers_mut() = (*self.headers).clone();
         Replying { body: request.into_body(), response: Some(response) }
     }
 }

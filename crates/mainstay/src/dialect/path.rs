@@ -48,6 +48,9 @@ impl Dialect {
     /// assert_eq!(Dialect::of_path("/v1/messages/count_tokens"), Dialect::Other);
     /// ```
     pub fn of_path(path: &str) -> Self {
+        if let Some(dialect) = Self::of_known(path) {
+            return dialect;
+        }
         let path = plain(path);
         let ends =
             |end: &str| path.strip_suffix(end).is_some_and(|head| head.is_empty() || head.ends_with('/'));
@@ -75,6 +78,17 @@ impl Dialect {
         }
     }
 
+    /// The dialect of a path that is just what an SDK writes: most are, and it is asked for several times a call.
+    fn of_known(path: &str) -> Option<Self> {
+        Some(match path {
+            "/v1/chat/completions" => Dialect::ChatCompletions,
+            "/v1/messages" => Dialect::Messages,
+            "/v1/responses" => Dialect::Responses,
+            "/v1/embeddings" => Dialect::Embeddings,
+            _ => return None,
+        })
+    }
+
     /// How errors are told to callers of this API. For [`Dialect::Other`] the path knows more:
     /// [`ErrorFamily::of_path`].
     pub fn error_family(self) -> ErrorFamily {
@@ -97,6 +111,9 @@ impl ErrorFamily {
     /// assert_eq!(ErrorFamily::of_path("/v1/audio/speech"), ErrorFamily::OpenAi);
     /// ```
     pub fn of_path(path: &str) -> Self {
+        if let Some(dialect) = Dialect::of_known(path) {
+            return dialect.error_family();
+        }
         let family = Dialect::of_path(path).error_family();
         let path = plain(path);
         if path.contains("v1/messages/") {

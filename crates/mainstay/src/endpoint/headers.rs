@@ -1,21 +1,9 @@
 //! The head of a request to a provider, built from an allow-list.
 
 use super::EndpointLayer;
-use crate::provider::{Auth, Native};
+use crate::provider::{Auth, Kind, Native, Profile};
 use crate::secret::ApiKey;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-
-/// What every provider may see.
-const COMMON: [&str; 8] = [
-    "content-type",
-    "accept",
-    "accept-encoding",
-    "user-agent",
-    "idempotency-key",
-    "x-request-id",
-    "traceparent",
-    "tracestate",
-];
 
 /// Who we say we are where the caller does not say it.
 const USER_AGENT: &str = concat!("mainstay/", env!("CARGO_PKG_VERSION"));
@@ -31,30 +19,39 @@ pub fn caller_key(headers: &HeaderMap) -> Option<&str> {
     bearer.or_else(|| text("x-api-key")).or_else(|| text("api-key")).or_else(|| text("x-goog-api-key"))
 }
 
-/// The headers that go to a provider, and nothing else.
-pub(super) fn rebuild(from: &HeaderMap, endpoint: &EndpointLayer) -> HeaderMap {
+/// Leaves of a caller's headers those that go to a provider, and adds the provider's own.
+///
+/// In place: most of what an SDK sends goes on, so taking away the few that do not costs less than a new map.
+pub(super) fn rebuild(headers: &mut HeaderMap, endpoint: &EndpointLayer) {
     let profile = endpoint.kind.profile();
-    let mut to = HeaderMap::with_capacity(from.len().min(32) + 4);
-    for (name, value) in from {
-        let allowed = COMMON.contains(&name.as_str())
-            || name.as_str().starts_with("x-stainless-")
-            || family(profile.native, name.as_str());
-        let refused = name == "idempotency-key" && !profile.idempotency_key;
-        if allowed && !refused {
-            to.append(name.clone(), value.clone());
-        }
+    // Read while what it may be read from is there.
+    let credential = credential(headers, endpoint);
+    let others: Vec<HeaderName> =
+        headers.keys().filter(|name| !goes_on(name.as_str(), profile)).cloned().collect();
+    for name in others {
+        headers.remove(name);
     }
-    to.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
+    headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(USER_AGENT));
     for (name, value) in profile.headers {
-        to.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
-    if let Some(value) = credential(from, endpoint) {
-        to.insert(HeaderName::from_static(profile.auth.header()), value);
+    if let Some(value) = credential {
+        headers.insert(HeaderName::from_static(profile.auth.header()), value);
     }
     for (name, value) in endpoint.headers.iter() {
-        to.insert(name.clone(), value.clone());
+        headers.insert(name.clone(), value.clone());
     }
-    to
+}
+
+/// Whether a header of the caller's may reach a provider.
+fn goes_on(name: &str, profile: &Profile) -> bool {
+    match name {
+        // What every provider may see.
+        "content-type" | "accept" | "accept-encoding" | "user-agent" | "x-request-id" | "traceparent"
+        | "tracestate" => true,
+        "idempotency-key" => profile.idempotency_key,
+        _ => name.starts_with("x-stainless-") || family(profile.native, name),
+    }
 }
 
 /// What only one family of APIs knows.
@@ -68,12 +65,102 @@ fn family(native: Native, name: &str) -> bool {
 
 /// The provider's own key, or else the caller's in the provider's form.
 fn credential(from: &HeaderMap, endpoint: &EndpointLayer) -> Option<HeaderValue> {
-    let prefix = match endpoint.kind.profile().auth {
+    match &endpoint.credential {
+        Some(own) => Some(own.clone()),
+        None => ApiKey::new(caller_key(from)?)?.header(prefix(endpoint.kind)),
+    }
+}
+
+/// What stands before a key in the header that carries it.
+pub(super) fn prefix(kind: Kind) -> &'static str {
+    match kind.profile().auth {
         Auth::Bearer => "Bearer ",
         Auth::Header(_) => "",
-    };
-    match &endpoint.key {
-        Some(key) => key.header(prefix),
-        None => ApiKey::new(caller_key(from)?)?.header(prefix),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Uri;
+
+    const CALLER: [(&str, &str); 12] = [
+        ("host", "here"),
+        ("cookie", "a=b"),
+        ("connection", "keep-alive"),
+        ("authorization", "Bearer sk-caller"),
+        ("x-api-key", "sk-other"),
+        ("content-type", "application/json"),
+        ("idempotency-key", "once"),
+        ("x-stainless-lang", "python"),
+        ("openai-beta", "one"),
+        ("openai-beta", "two"),
+        ("anthropic-beta", "three"),
+        ("x-internal", "secret"),
+    ];
+
+    fn sent(kind: Kind, key: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in CALLER {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        let mut endpoint = EndpointLayer::new(kind, &Uri::from_static("https://there/v1")).unwrap();
+        if let Some(key) = key {
+            endpoint = endpoint.with_key(ApiKey::new(key).unwrap());
+        }
+        rebuild(&mut headers, &endpoint);
+        headers
+    }
+
+    fn names(headers: &HeaderMap) -> Vec<&str> {
+        let mut names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn only_what_the_list_names_goes_on_and_all_values_of_it() {
+        let headers = sent(Kind::OpenAi, Some("sk-own"));
+        assert_eq!(
+            names(&headers),
+            [
+                "authorization",
+                "content-type",
+                "idempotency-key",
+                "openai-beta",
+                "user-agent",
+                "x-stainless-lang"
+            ]
+        );
+        assert_eq!(headers.get_all("openai-beta").iter().collect::<Vec<_>>(), ["one", "two"]);
+
+        let headers = sent(Kind::Anthropic, Some("sk-own"));
+        let ours = [
+            "anthropic-beta",
+            "anthropic-version",
+            "content-type",
+            "user-agent",
+            "x-api-key",
+            "x-stainless-lang",
+        ];
+        assert_eq!(names(&headers), ours);
+    }
+
+    #[test]
+    fn the_providers_own_key_goes_in_place_of_the_callers() {
+        for (kind, header, value) in
+            [(Kind::OpenAi, "authorization", "Bearer sk-own"), (Kind::Anthropic, "x-api-key", "sk-own")]
+        {
+            let headers = sent(kind, Some("sk-own"));
+            assert_eq!(headers.get_all(header).iter().collect::<Vec<_>>(), [value]);
+            assert!(headers[header].is_sensitive());
+        }
+    }
+
+    #[test]
+    fn without_one_the_callers_key_goes_in_the_providers_form() {
+        assert_eq!(sent(Kind::OpenAi, None)["authorization"], "Bearer sk-caller");
+        assert_eq!(sent(Kind::Anthropic, None)["x-api-key"], "sk-caller");
+        assert!(sent(Kind::Anthropic, None)["x-api-key"].is_sensitive());
     }
 }

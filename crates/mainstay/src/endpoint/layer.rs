@@ -1,8 +1,9 @@
 //! The layer.
 
-use super::Endpoint;
+use super::{Endpoint, headers};
 use crate::{provider::Kind, secret::ApiKey};
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, uri::PathAndQuery};
 use std::sync::Arc;
 use tower_layer::Layer;
 
@@ -11,7 +12,8 @@ use tower_layer::Layer;
 pub struct EndpointLayer {
     pub(super) kind: Kind,
     pub(super) base: Arc<Base>,
-    pub(super) key: Option<ApiKey>,
+    /// The header that carries the provider's own key: made once, marked sensitive.
+    pub(super) credential: Option<HeaderValue>,
     pub(super) headers: Arc<HeaderMap>,
 }
 
@@ -33,13 +35,13 @@ impl EndpointLayer {
             authority: base_url.authority()?.clone(),
             path: base_url.path().trim_end_matches('/').into(),
         };
-        Some(Self { kind, base: Arc::new(base), key: None, headers: Arc::default() })
+        Some(Self { kind, base: Arc::new(base), credential: None, headers: Arc::default() })
     }
 
     /// The provider's key. Without one the caller's own credentials are passed on.
     #[must_use]
     pub fn with_key(mut self, key: ApiKey) -> Self {
-        self.key = Some(key);
+        self.credential = key.header(headers::prefix(self.kind));
         self
     }
 
@@ -65,9 +67,12 @@ impl EndpointLayer {
             Some(rest) if (rest.is_empty() || rest.starts_with('/')) && !self.is_host_alone() => rest,
             _ => path,
         };
-        let mut full = format!("{}{path}", self.base.path);
+        let query = uri.query().unwrap_or_default();
+        let mut full = String::with_capacity(self.base.path.len() + path.len() + 1 + query.len());
+        full.push_str(&self.base.path);
+        full.push_str(path);
         let mut separator = '?';
-        for pair in uri.query().unwrap_or_default().split('&') {
+        for pair in query.split('&') {
             let is_key = pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case("key"));
             if !pair.is_empty() && !is_key {
                 full.push(separator);
@@ -75,11 +80,11 @@ impl EndpointLayer {
                 separator = '&';
             }
         }
-        Uri::builder()
-            .scheme(self.base.scheme.clone())
-            .authority(self.base.authority.clone())
-            .path_and_query(full)
-            .build()
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.base.scheme.clone());
+        parts.authority = Some(self.base.authority.clone());
+        parts.path_and_query = Some(PathAndQuery::from_maybe_shared(Bytes::from(full))?);
+        Ok(Uri::from_parts(parts)?)
     }
 
     /// Anthropic's and Google's SDKs write the host alone and put the version into the path.
@@ -93,7 +98,7 @@ impl std::fmt::Debug for EndpointLayer {
         f.debug_struct("EndpointLayer")
             .field("kind", &self.kind)
             .field("base", &self.base)
-            .field("key", &self.key)
+            .field("credential", &self.credential)
             .finish_non_exhaustive()
     }
 }

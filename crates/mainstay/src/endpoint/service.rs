@@ -43,7 +43,7 @@ where
             Ok(uri) => {
                 parts.uri = uri;
                 parts.version = http::Version::default();
-                parts.headers = headers::rebuild(&parts.headers, &self.layer);
+                headers::rebuild(&mut parts.headers, &self.layer);
                 ResponseFuture {
                     state: State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) },
                 }
