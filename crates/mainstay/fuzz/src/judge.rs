@@ -104,7 +104,8 @@ fn reply(kind: Kind, status: StatusCode, headers: &HeaderMap, body: &[u8], verdi
             "{what}"
         );
     };
-    if body.len() < 4096 {
+    // Of sound and pictures every byte counts.
+    if body.len() < 4096 && (plain || !status.is_success()) {
         same(&[b" \r\n", body].concat(), "blanks before");
         same(&[body, b"\n"].concat(), "blanks behind");
         // An answer with such bytes is no JSON; an error with them is still that error.

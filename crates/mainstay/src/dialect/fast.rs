@@ -19,7 +19,11 @@ struct Marks {
     usage: Finder<'static>,
     index: Finder<'static>,
     call: Finder<'static>,
+    kind: Finder<'static>,
     escape: Finder<'static>,
+    /// Fields that a delta does not have, and that say more than it does.
+    not_in_messages: [Finder<'static>; 5],
+    not_in_responses: [Finder<'static>; 5],
 }
 
 static MARKS: LazyLock<Marks> = LazyLock::new(|| Marks {
@@ -33,7 +37,12 @@ static MARKS: LazyLock<Marks> = LazyLock::new(|| Marks {
     usage: Finder::new("usage\""),
     index: Finder::new("index\""),
     call: Finder::new("_call"),
+    kind: Finder::new("type\""),
     escape: Finder::new("\\u00"),
+    not_in_messages: ["message\"", "content\"", "content_block\"", "stop_reason\"", "usage\""]
+        .map(Finder::new),
+    not_in_responses: ["response\"", "output\"", "item\"", "incomplete_details\"", "usage\""]
+        .map(Finder::new),
 });
 
 /// What it remembers of one stream.
@@ -145,17 +154,30 @@ fn find(dialect: Dialect, name: &[u8], data: &[u8], choices: u128) -> Option<Fou
                 && marks.call.find(data).is_none();
             plain.then_some(found)?
         }
-        Dialect::Messages if name == b"content_block_delta" => match strings(&marks.text, data) {
-            Some(found) => found,
-            None => strings(&marks.thinking, data).or_else(|| strings(&marks.partial_json, data))?.silent(),
-        },
-        Dialect::Responses => match name {
-            b"response.output_text.delta" => strings(&marks.delta, data)?,
-            b"response.function_call_arguments.delta"
-            | b"response.reasoning_text.delta"
-            | b"response.reasoning_summary_text.delta" => strings(&marks.delta, data)?.silent(),
-            _ => return None,
-        },
+        Dialect::Messages if name == b"content_block_delta" => {
+            let found = match strings(&marks.text, data) {
+                Some(found) => found,
+                None => {
+                    strings(&marks.thinking, data).or_else(|| strings(&marks.partial_json, data))?.silent()
+                }
+            };
+            let kinds: [&[u8]; 4] = [name, b"text_delta", b"thinking_delta", b"input_json_delta"];
+            let plain = only_of(&marks.kind, data, &kinds)
+                && marks.not_in_messages.iter().all(|key| only_null(key, data));
+            plain.then_some(found)?
+        }
+        Dialect::Responses => {
+            let found = match name {
+                b"response.output_text.delta" => strings(&marks.delta, data)?,
+                b"response.function_call_arguments.delta"
+                | b"response.reasoning_text.delta"
+                | b"response.reasoning_summary_text.delta" => strings(&marks.delta, data)?.silent(),
+                _ => return None,
+            };
+            let plain = only_of(&marks.kind, data, &[name])
+                && marks.not_in_responses.iter().all(|key| only_null(key, data));
+            plain.then_some(found)?
+        }
         _ => return None,
     };
     (only_null(&marks.error, data) && !hides_letters(&marks.escape, data)).then_some(found)
@@ -205,6 +227,14 @@ fn only_null(key: &Finder<'static>, data: &[u8]) -> bool {
     values(key, data).all(|(_, value)| value.is_some_and(|value| value.starts_with(b"null")))
 }
 
+/// Whether `key` stands nowhere but before one of these words. A type in the data outweighs the event's name.
+fn only_of(key: &Finder<'static>, data: &[u8], words: &[&[u8]]) -> bool {
+    values(key, data).all(|(_, value)| {
+        let Some([b'"', string @ ..]) = value else { return false };
+        string_len(string).and_then(|len| string.get(..len)).is_some_and(|word| words.contains(&word))
+    })
+}
+
 /// Whether all of the choices' numbers are of one digit and known.
 fn only_known(key: &Finder<'static>, data: &[u8], choices: u128) -> bool {
     let mut any = false;
@@ -212,7 +242,7 @@ fn only_known(key: &Finder<'static>, data: &[u8], choices: u128) -> bool {
         any = true;
         match value {
             Some([digit @ b'0'..=b'9', after, ..]) => {
-                !after.is_ascii_digit() && choices & (1 << (digit - b'0')) != 0
+                matches!(after, b',' | b'}' | b' ') && choices & (1 << (digit - b'0')) != 0
             }
             _ => false,
         }

@@ -567,6 +567,74 @@ fn an_event_like_the_last_is_known_by_its_text_alone_and_nothing_hides_in_that()
 }
 
 #[test]
+fn what_says_more_than_a_delta_is_read_in_full_whatever_the_events_name() {
+    let terminal = Meaning::Terminal { content: false };
+    let finish = Meaning::Finish { content: true };
+    let cases = [
+        (Dialect::Messages, TEXT, "content_block_delta", r#"{"type":"message_stop","text":"x"}"#, terminal),
+        (
+            Dialect::Messages,
+            TEXT,
+            "content_block_delta",
+            r#"{"type":"content_block_delta","delta":{"text":"x","stop_reason":"end_turn"}}"#,
+            finish,
+        ),
+        (
+            Dialect::Messages,
+            TEXT,
+            "content_block_delta",
+            r#"{"type":"content_block_delta","delta":{"text":"x"},"usage":{"output_tokens":7}}"#,
+            Content,
+        ),
+        (
+            Dialect::Messages,
+            TEXT,
+            "content_block_delta",
+            r#"{"type":"message_delta","delta":{"text":"x"}}"#,
+            Content,
+        ),
+        (
+            Dialect::Responses,
+            DELTA,
+            "response.output_text.delta",
+            r#"{"type":"response.failed","delta":"x"}"#,
+            Error,
+        ),
+        (
+            Dialect::Responses,
+            DELTA,
+            "response.output_text.delta",
+            r#"{"type":"response.output_text.delta","delta":"x","incomplete_details":{"reason":"length"}}"#,
+            finish,
+        ),
+        (
+            Dialect::Responses,
+            DELTA,
+            "response.output_text.delta",
+            r#"{"type":"response.output_text.delta","delta":"x","item":{"type":"function_call"}}"#,
+            Content,
+        ),
+    ];
+    for (dialect, lead, name, data, meaning) in cases {
+        let read = |data: String| {
+            let mut reader = StreamReader::new(dialect);
+            reader.read(&Event::new(name, lead));
+            reader.read(&Event::new(name, lead));
+            assert_eq!(reader.read(&Event::new(name, data.clone())), meaning, "{data}");
+            (reader.text_len(), reader.is_complete(), reader.in_tool_call(), reader.usage(), reader.finish())
+        };
+        assert_eq!(read(data.to_owned()), read(format!("\n{data}")), "{data}");
+    }
+    // A choice of which the number is written in another way is another choice.
+    let index = |n: &str, rest: &str| format!(r#"{{"choices":[{{"index":{n},{rest}}}]}}"#);
+    let word = r#""delta":{"content":"x"}"#;
+    let stop = r#""finish_reason":"stop""#;
+    let events = [index("1", word), index("1", word), index("1e1", word), index("1", stop)];
+    let events: Vec<_> = events.iter().map(String::as_str).collect();
+    assert!(!chat(&events).1.is_complete());
+}
+
+#[test]
 fn events_that_differ_in_more_than_their_text_are_read_all_the_same() {
     let varied =
         |n: usize| WORD.replace("\"id\":\"c\"", &format!("\"id\":\"{n}\"")).replace("word", &"w".repeat(n));
