@@ -11,7 +11,7 @@
 //! One answer is read, the first, whatever `n` asks for. Replies and answers are at most 64 MiB unless
 //! [set otherwise](Chat::with_max_reply), events of a stream 8 MiB.
 //!
-//! With the feature `client`, [`Provider`](crate::stack::Provider) makes the stack, so that all of it is three lines:
+//! With the feature `client`, `stack::Provider` makes the stack, so that all of it is three lines:
 //!
 //! ```no_run
 //! # #[cfg(feature = "client")]

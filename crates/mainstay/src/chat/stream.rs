@@ -186,7 +186,7 @@ where
             }
         }
         // The end of the message is most often here already, and then the connection lives on; it is not waited for.
-        poll_fn(|cx| Poll::Ready(drop(Pin::new(&mut self).poll_next(cx)))).await;
+        poll_fn(|cx| Poll::Ready(Pin::new(&mut self).poll_next(cx).is_ready())).await;
         match self.done {
             Some(finish) => {
                 let (answer, origin) = (std::mem::take(&mut self.answer), self.origin.clone());

@@ -43,6 +43,13 @@ pub struct Provider {
     max_reply: u64,
 }
 
+/// All layers of a provider, and what a target wants to know of them.
+struct Layers<S> {
+    stack: S,
+    breaker: CircuitBreaker,
+    translate: TranslateLayer,
+}
+
 impl Provider {
     /// A provider of this kind at its usual address, without a key: then the caller's own is passed on.
     pub fn new(kind: Kind) -> Self {
@@ -114,7 +121,7 @@ impl Provider {
     /// # Errors
     /// Where there is no address, or the client cannot be built.
     pub fn stack(&self) -> Result<Stack, ProviderError> {
-        let (stack, ..) =
+        let Layers { stack, .. } =
             self.clone().layers(Arc::new(TargetName { provider: self.name.clone(), model: None }))?;
         let stack = stack.map_response(|response: Response<_>| {
             response.map(|body| BodyExt::map_err(body, Into::into).boxed_unsync())
@@ -139,7 +146,7 @@ impl Provider {
     pub fn target(&self, model: &str) -> Result<Target, ProviderError> {
         let model = (!model.is_empty()).then(|| Arc::from(model));
         let name = Arc::new(TargetName { provider: self.name.clone(), model });
-        let (stack, breaker, translate) = self.clone().layers(name.clone())?;
+        let Layers { stack, breaker, translate } = self.clone().layers(name.clone())?;
         Ok(Target::new(name, stack)
             .with_breaker(breaker)
             .with_own_key(self.key.is_some())
@@ -151,7 +158,7 @@ impl Provider {
         self,
         name: Arc<TargetName>,
     ) -> Result<
-        (
+        Layers<
             impl Service<
                 Request<RequestBody>,
                 Response = Response<impl Body<Data = Bytes, Error = BoxError> + Send + 'static>,
@@ -161,9 +168,7 @@ impl Provider {
             + Send
             + Sync
             + 'static,
-            CircuitBreaker,
-            TranslateLayer,
-        ),
+        >,
         ProviderError,
     > {
         let kind = self.kind;
@@ -191,11 +196,11 @@ impl Provider {
             .layer(CircuitBreakerLayer::new(breaker.clone()))
             .layer(AttemptLayer::new(name, Arc::new(())))
             .layer(JudgeLayer::new(kind))
-            .layer(TimeoutLayer::new(self.timeout.clone()))
+            .layer(TimeoutLayer::new(self.timeout))
             .layer(BodyLimitLayer::new().response(self.max_reply))
             .layer(DecompressionLayer::new())
             .layer(endpoint)
             .service(client);
-        Ok((stack, breaker, translate))
+        Ok(Layers { stack, breaker, translate })
     }
 }
