@@ -23,6 +23,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod body;
+pub mod chat;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod dialect;
@@ -33,6 +34,9 @@ pub mod provider;
 pub mod route;
 pub mod secret;
 pub mod sse;
+#[cfg(feature = "client")]
+#[cfg_attr(docsrs, doc(cfg(feature = "client")))]
+pub mod stack;
 pub mod translate;
 
 pub use mainstay_layers as layers;

@@ -1,0 +1,104 @@
+//! Ready-made stacks against scripted providers on loopback.
+
+use super::{Provider, ProviderError};
+use crate::{
+    chat::{Chat, ChatEvent, ChatRequest},
+    client::Client,
+    provider::Kind,
+    route::Fallback,
+    secret::ApiKey,
+};
+use mainstay_layers::{classify::Class, retry::RetryLayer};
+use mainstay_testkit::{End, ScriptedProvider, Step, bodies};
+use std::time::Duration;
+
+fn ask() -> ChatRequest {
+    ChatRequest::new("m").user("hi")
+}
+
+/// Without proxies of the machine, and with retries that nobody has to wait for.
+fn provider(kind: Kind, url: &str) -> Provider {
+    Provider::new(kind)
+        .with_base_url(url.parse().unwrap())
+        .with_key(ApiKey::new("sk-0123456789").unwrap())
+        .with_client(Client::builder().no_proxy().build().unwrap())
+        .with_retry(RetryLayer::new().with_base_delay(Duration::from_millis(1)))
+}
+
+#[test]
+fn the_environment_gives_key_and_address_under_the_names_of_the_sdk() {
+    let vars = |name: &str| match name {
+        "OPENAI_API_KEY" => Some("sk-1".to_owned()),
+        "OPENAI_BASE_URL" => Some("http://127.0.0.1:9/v1".to_owned()),
+        "MISTRAL_API_KEY" => Some(" ".to_owned()),
+        "GROQ_API_KEY" => Some("k\u{e9}y".to_owned()),
+        "XAI_API_KEY" => Some("x".to_owned()),
+        "XAI_BASE_URL" => Some("not an address".to_owned()),
+        _ => None,
+    };
+    let from = |kind| Provider::from_vars(kind, &vars);
+    assert!(from(Kind::OpenAi).unwrap().stack().is_ok());
+    assert!(from(Kind::Ollama).is_ok(), "it asks for no key");
+    assert!(matches!(from(Kind::Anthropic), Err(ProviderError::NoKey { variable: "ANTHROPIC_API_KEY", .. })));
+    assert!(matches!(from(Kind::Mistral), Err(ProviderError::NoKey { .. })));
+    assert!(matches!(from(Kind::Xai), Err(ProviderError::BadBaseUrl { .. })));
+    let error = from(Kind::Groq).unwrap_err();
+    assert!(matches!(error, ProviderError::BadKey { .. }) && !error.to_string().contains('\u{e9}'));
+}
+
+#[test]
+fn a_provider_without_an_address_of_its_own_must_be_given_one() {
+    let error = Provider::new(Kind::AzureOpenAi).stack().unwrap_err();
+    assert!(matches!(error, ProviderError::NoBaseUrl { .. }));
+    let nowhere = Provider::new(Kind::OpenAi).with_base_url("/v1".parse().unwrap());
+    assert!(matches!(nowhere.stack(), Err(ProviderError::BadBaseUrl { .. })));
+}
+
+#[tokio::test]
+async fn a_call_is_tried_again_and_answered() {
+    let busy = Step::json(503, bodies::openai_error("server_error", None, "busy"));
+    let server = ScriptedProvider::start([busy, Step::json(200, bodies::openai_chat("well"))]).await.unwrap();
+    let chat = provider(Kind::OpenAi, &format!("{}/v1", server.url())).chat().unwrap();
+    let answer = chat.complete(&ask().with_max_tokens(9)).await.unwrap();
+    assert_eq!((answer.text(), answer.tries()), ("well", Some(2)));
+    let request = server.last_request().unwrap();
+    assert_eq!(request.header("authorization"), Some("Bearer sk-0123456789"));
+    assert_eq!(request.json().unwrap()["max_completion_tokens"], 9);
+}
+
+#[tokio::test]
+async fn a_provider_of_another_dialect_is_spoken_to_in_its_own() {
+    let server = ScriptedProvider::start([
+        Step::json(200, bodies::anthropic_message("Hello")),
+        Step::sse(bodies::anthropic_events(["Hel", "lo"])),
+    ])
+    .await
+    .unwrap();
+    let chat = provider(Kind::Anthropic, &server.url()).chat().unwrap();
+    assert_eq!(chat.complete(&ask()).await.unwrap().text(), "Hello");
+    assert_eq!(server.last_request().unwrap().route(), "/v1/messages");
+
+    let answer = chat.stream(&ask()).await.unwrap().into_response().await.unwrap();
+    assert_eq!(answer.text(), "Hello");
+    assert!(answer.usage().output.is_some());
+}
+
+#[tokio::test]
+async fn targets_fall_back_and_a_cut_stream_keeps_what_was_said() {
+    let ill =
+        ScriptedProvider::start([Step::json(401, bodies::openai_error("auth", None, "no"))]).await.unwrap();
+    let cut = bodies::openai_chunks(["Hel", "lo"]).into_iter().take(2);
+    let well = ScriptedProvider::start([Step::sse(cut).ending(End::Reset)]).await.unwrap();
+    let first = provider(Kind::OpenAi, &format!("{}/v1", ill.url())).with_name("first");
+    let second = provider(Kind::DeepSeek, &well.url());
+    let chat = Chat::new(Fallback::new([first.target("gpt-5").unwrap(), second.target("").unwrap()]));
+
+    let mut stream = chat.stream(&ask()).await.unwrap();
+    assert_eq!(&*stream.served().unwrap().target.provider, "deepseek");
+    assert_eq!(stream.next().await.unwrap().unwrap(), ChatEvent::Text("Hel".into()));
+    let error = stream.next().await.unwrap().unwrap_err();
+    assert_eq!((error.class(), &*error.partial().unwrap().text), (Class::Transport, "Hel"));
+    assert_eq!(&*error.attempts()[0].provider, "first");
+    assert_eq!(ill.last_request().unwrap().model().as_deref(), Some("gpt-5"));
+    assert_eq!(well.last_request().unwrap().model().as_deref(), Some("m"));
+}
