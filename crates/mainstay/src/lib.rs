@@ -41,3 +41,4 @@ pub mod translate;
 
 pub use mainstay_layers as layers;
 pub use mainstay_layers::BoxError;
+pub use provider::{judge_error, judge_reply};

@@ -13,7 +13,7 @@ use http::{HeaderValue, Response, StatusCode, header, response::Parts};
 use http_body::Body;
 use mainstay_layers::{
     BoxError,
-    classify::{Class, Classify, Failed, Head, Verdict},
+    classify::{Class, Failed, Head, Verdict},
     error::find_cause,
     timeout::Progress,
 };
@@ -330,7 +330,7 @@ impl Reading {
         if find_cause::<Failed>(&*error).is_some() {
             return error;
         }
-        Failed::new(self.layer.classifier.error(&*error), error).into()
+        Failed::new(self.layer.error(&*error), error).into()
     }
 
     fn judge_whole<B>(
@@ -340,7 +340,7 @@ impl Reading {
         end: End,
     ) -> Result<Response<JudgeBody<B>>, BoxError> {
         if !parts.status.is_success() {
-            let verdict = self.layer.classifier.body(Head::of_parts(&parts), &body);
+            let verdict = self.layer.reply(Head::of_parts(&parts), &body);
             return Ok(error_reply(parts, body, verdict));
         }
         match end {
@@ -368,7 +368,7 @@ impl Reading {
                 return Ok(error_reply(parts, body, verdict));
             }
             Whole::Empty => {
-                let verdict = self.layer.classifier.empty_answer();
+                let verdict = self.layer.empty(Head::of_parts(&parts));
                 let error = ReplyError::NotAnAnswer { what: "it holds no answer" };
                 return Err(Failed::new(verdict, error).into());
             }

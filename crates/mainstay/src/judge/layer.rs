@@ -2,24 +2,64 @@
 
 use super::{Judge, JudgeConfig};
 use crate::provider::{ErrorBody, Kind, ProviderClassifier, finish};
-use mainstay_layers::classify::{Head, Verdict};
+use mainstay_layers::classify::{Classify, Head, Verdict};
+use std::{error::Error, fmt, sync::Arc};
 use tower_layer::Layer;
 
 /// The longest reason that is looked up.
 const LONGEST_REASON: usize = 128;
 
 /// Judges the replies of a provider. See the [module](super) for what it reads and hands on.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct JudgeLayer {
-    pub(super) kind: Kind,
-    pub(super) classifier: ProviderClassifier,
+    kind: Kind,
+    classifier: ProviderClassifier,
+    policy: Option<Arc<Policy>>,
     pub(super) config: JudgeConfig,
+}
+
+/// A user's last word on a failure.
+type Policy = dyn Fn(Evidence<'_>, Verdict) -> Verdict + Send + Sync;
+
+/// What a verdict was given on.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Evidence<'a> {
+    /// An error instead of a reply, or in the middle of one.
+    Error(&'a (dyn Error + 'static)),
+    /// An error reply, with its body as far as it was read.
+    Reply(Head<'a>, &'a [u8]),
+    /// An error inside a success: the error itself, as the provider wrote it.
+    Inside(Head<'a>, &'a [u8]),
+    /// A success without an answer in it.
+    Empty(Head<'a>),
 }
 
 impl JudgeLayer {
     /// Judges by the table of `kind`, within the default bounds.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, classifier: ProviderClassifier::new(kind), config: JudgeConfig::default() }
+        Self { kind, classifier: ProviderClassifier::new(kind), policy: None, config: JudgeConfig::default() }
+    }
+
+    /// Gives `policy` the last word on every failure. It gets what the failure was judged on and the verdict of the
+    /// provider's table, and returns that or another one: it overrides what it knows better and delegates the rest.
+    ///
+    /// ```
+    /// use mainstay::{judge::{Evidence, JudgeLayer}, layers::classify::{Class, Verdict}, provider::Kind};
+    ///
+    /// // Behind our proxy a 404 is a deployment that is being rolled out: worth another try.
+    /// let judge = JudgeLayer::new(Kind::OpenAi).with_policy(|evidence, verdict| match evidence {
+    ///     Evidence::Reply(head, _) if head.status.as_u16() == 404 => Verdict::new(Class::Overloaded),
+    ///     _ => verdict,
+    /// });
+    /// ```
+    #[must_use]
+    pub fn with_policy(
+        mut self,
+        policy: impl Fn(Evidence<'_>, Verdict) -> Verdict + Send + Sync + 'static,
+    ) -> Self {
+        self.policy = Some(Arc::new(policy));
+        self
     }
 
     /// Sets the bounds.
@@ -31,6 +71,28 @@ impl JudgeLayer {
 }
 
 impl JudgeLayer {
+    fn last_word(&self, evidence: Evidence<'_>, verdict: Verdict) -> Verdict {
+        match &self.policy {
+            Some(policy) => policy(evidence, verdict),
+            None => verdict,
+        }
+    }
+
+    /// The verdict on an error instead of a reply, or in the middle of one.
+    pub(super) fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
+        self.last_word(Evidence::Error(error), self.classifier.error(error))
+    }
+
+    /// The verdict on an error reply.
+    pub(super) fn reply(&self, head: Head<'_>, body: &[u8]) -> Verdict {
+        self.last_word(Evidence::Reply(head, body), self.classifier.body(head, body))
+    }
+
+    /// The verdict on a success without an answer in it.
+    pub(super) fn empty(&self, head: Head<'_>) -> Verdict {
+        self.last_word(Evidence::Empty(head), self.classifier.empty_answer())
+    }
+
     /// The verdict on an error that came inside a success: `object` as the provider wrote it, and the reason for the end
     /// of the answer where that made it one.
     pub(super) fn inside(&self, head: Head<'_>, object: &[u8], reason: Option<&str>) -> Verdict {
@@ -39,14 +101,25 @@ impl JudgeLayer {
             .filter(|reason| *reason != "error")
             .and_then(|reason| finish(self.kind, reason).verdict(true))
             .map(|verdict| verdict.with_code(reason));
-        by_reason.unwrap_or_else(|| {
+        let verdict = by_reason.unwrap_or_else(|| {
             let mut body = ErrorBody::read(object);
             // An exception of an AWS event stream has its type beside it.
             if body.kind.is_none() {
                 body.kind = reason.map(|reason| reason.chars().take(LONGEST_REASON).collect());
             }
             self.classifier.error_in_reply(head, &body)
-        })
+        });
+        self.last_word(Evidence::Inside(head, object), verdict)
+    }
+}
+
+impl fmt::Debug for JudgeLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JudgeLayer")
+            .field("kind", &self.kind)
+            .field("policy", &self.policy.is_some())
+            .field("config", &self.config)
+            .finish()
     }
 }
 

@@ -46,7 +46,7 @@ pub use self::body::JudgeBody;
 pub use self::config::JudgeConfig;
 pub use self::error::{ErrorEvent, ReplyError};
 pub use self::future::ResponseFuture;
-pub use self::layer::JudgeLayer;
+pub use self::layer::{Evidence, JudgeLayer};
 pub use self::service::Judge;
 
 use crate::dialect::Usage;

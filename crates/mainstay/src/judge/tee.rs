@@ -11,7 +11,7 @@ use http::{Extensions, HeaderMap};
 use http_body::Body;
 use mainstay_layers::{
     BoxError,
-    classify::{Class, Classify, Failed, Head, Verdict},
+    classify::{Class, Failed, Head, Verdict},
 };
 use std::{
     pin::Pin,
@@ -262,7 +262,7 @@ where
         if self.reader.is_complete() {
             return self.closing(Bytes::new());
         }
-        let verdict = self.reading.layer.classifier.error(&*error);
+        let verdict = self.reading.layer.error(&*error);
         self.fail(verdict, error)
     }
 
@@ -290,7 +290,7 @@ where
 
     fn empty(&mut self) -> Step {
         let what = "the stream ended without a word, a tool call or a token";
-        let verdict = self.reading.layer.classifier.empty_answer();
+        let verdict = self.reading.layer.empty(Head::new(self.status, &self.headers, &self.extensions));
         self.fail(verdict, ReplyError::NotAnAnswer { what }.into())
     }
 

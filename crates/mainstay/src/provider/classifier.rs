@@ -196,11 +196,7 @@ fn stands_for(class: Class) -> u16 {
 /// assert_eq!(verdict.wait.unwrap().as_secs(), 34);
 /// ```
 pub fn judge_reply(kind: Kind, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Verdict {
-    // Head has no constructor from its parts alone; a response has one.
-    let mut reply = http::Response::new(());
-    *reply.status_mut() = status;
-    *reply.headers_mut() = headers.clone();
-    ProviderClassifier::new(kind).whole(Head::of(&reply), body)
+    ProviderClassifier::new(kind).whole(Head::new(status, headers, &http::Extensions::new()), body)
 }
 
 /// Judges an error that came instead of a reply.
