@@ -130,3 +130,42 @@ impl<S> Layer<S> for JudgeLayer {
         Judge::new(inner, self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use http::{Request, Response};
+    use http_body_util::Full;
+    use mainstay_layers::classify::Class;
+    use std::convert::Infallible;
+    use tower::{Layer as _, ServiceExt, service_fn};
+
+    async fn judged(status: u16, body: &'static str) -> Class {
+        let service = service_fn(move |_: Request<()>| async move {
+            let reply = Response::builder().status(status).header("content-type", "application/json");
+            Ok::<_, Infallible>(reply.body(Full::new(Bytes::from_static(body.as_bytes()))).unwrap())
+        });
+        let judge = JudgeLayer::new(Kind::OpenAi).with_policy(|evidence, verdict| match evidence {
+            Evidence::Reply(head, _) if head.status.as_u16() == 404 => Verdict::new(Class::Overloaded),
+            Evidence::Inside(_, object) if object.windows(5).any(|word| word == b"quota") => {
+                Verdict::new(Class::QuotaExhausted)
+            }
+            _ => verdict,
+        });
+        let request = Request::post("/v1/chat/completions").body(()).unwrap();
+        let reply = judge.layer(service).oneshot(request).await.unwrap();
+        reply.extensions().get::<Verdict>().unwrap().class
+    }
+
+    #[tokio::test]
+    async fn a_policy_overrides_what_it_knows_and_delegates_the_rest() {
+        assert_eq!(judged(404, "{}").await, Class::Overloaded);
+        assert_eq!(judged(401, "{}").await, Class::Auth);
+        assert_eq!(
+            judged(200, r#"{"error": {"message": "your quota, alas", "code": 500}}"#).await,
+            Class::QuotaExhausted
+        );
+        assert_eq!(judged(200, r#"{"error": {"message": "boom", "code": 500}}"#).await, Class::ServerError);
+    }
+}
