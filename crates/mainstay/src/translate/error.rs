@@ -29,7 +29,8 @@ impl Untranslatable {
 
     /// A field that cannot be carried to `target`, or that is not what it must be.
     pub(super) fn refused(target: &str, refused: Refused) -> Self {
-        let Refused { param, what } = refused;
+        let Refused { mut param, what } = refused;
+        clip(&mut param);
         let named = if param.is_empty() { "the request" } else { &*param };
         let message = match what {
             What::Lost(None) => format!("the target {target} has nothing like {named}"),
@@ -40,6 +41,14 @@ impl Untranslatable {
         };
         let param = (!param.is_empty()).then(|| param.into_boxed_str());
         Self { code: "invalid_request", param, message: message.into() }
+    }
+}
+
+/// Names of fields are the caller's: long ones are cut.
+fn clip(param: &mut String) {
+    const LONGEST: usize = 200;
+    if let Some((at, _)) = param.char_indices().nth(LONGEST) {
+        param.truncate(at);
     }
 }
 
@@ -102,6 +111,9 @@ impl Losses {
         if self.strict {
             return Err(Refused { param, what: What::Lost(why) });
         }
+        // They go into a header.
+        let mut param: String = param.chars().filter(char::is_ascii_graphic).collect();
+        clip(&mut param);
         if self.dropped.len() < MAX_LISTED && !self.dropped.contains(&param) {
             self.dropped.push(param);
         }

@@ -41,6 +41,8 @@ pub(super) struct Request<'a> {
     pub(super) user: Option<Lit<'a>>,
     /// What has no place here: the name of the field.
     pub(super) rest: Vec<String>,
+    /// Messages, parts and tools so far.
+    pub(super) counted: usize,
 }
 
 /// A number as it is written, with the caller's name for it.
@@ -262,6 +264,27 @@ impl Effort {
 }
 
 impl<'a> Request<'a> {
+    /// Something that has no place here. The first is enough to refuse a call by, and a few to list.
+    pub(super) fn lost(&mut self, param: String) {
+        const MOST: usize = 64;
+        if self.rest.len() < MOST {
+            self.rest.push(param);
+        }
+    }
+
+    /// Counts a message, a part of one or a tool: a request has room for so many only, however small they are.
+    pub(super) fn room(&mut self, param: &str) -> Result<(), Refused> {
+        const MOST: usize = 100_000;
+        self.counted += 1;
+        if self.counted > MOST {
+            return Err(Refused::wrong(
+                param,
+                format!("is one of more than {MOST} messages, parts and tools"),
+            ));
+        }
+        Ok(())
+    }
+
     /// Adds parts to the last turn, if it is of this role, or begins one.
     pub(super) fn push(&mut self, role: Role, parts: impl IntoIterator<Item = Part<'a>>) {
         let mut parts = parts.into_iter().peekable();

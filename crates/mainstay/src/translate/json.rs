@@ -21,7 +21,8 @@ pub(super) struct Lit<'a>(&'a str);
 impl<'a> Json<'a> {
     /// Checks a document: the syntax of all of it, its depth, and, where `strict`, that no surrogate stands alone.
     pub(super) fn check(bytes: &'a [u8], strict: bool) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?.trim();
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
         serde_json::from_str::<IgnoredAny>(text).map_err(|error| error.to_string())?;
         walk(text, strict)?;
         Ok(Self(text))

@@ -87,7 +87,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             "top_logprobs" if value.count() == Some(0) => {}
             "logit_bias" if value.is_object() && value.fields().next().is_none() => {}
             _ if value.is_null() || DROPPED.contains(&&*name) => {}
-            _ => request.rest.push(name.clone().into_owned()),
+            _ => request.lost(name.clone().into_owned()),
         }
         if name == "stream_options" {
             request.include_usage =
@@ -109,6 +109,7 @@ fn read_message<'a>(
     legacy: &mut usize,
     request: &mut Request<'a>,
 ) -> Result<(), Refused> {
+    request.room(at)?;
     let message = form::object(at, message)?;
     let role = message.get("role").and_then(Json::text);
     let content = message.get("content");
@@ -131,7 +132,7 @@ fn read_message<'a>(
                 parts.push(Part::Text(refusal));
             }
             if message.get("audio").is_some() {
-                request.rest.push(format!("{at}.audio"));
+                request.lost(format!("{at}.audio"));
             }
             if let Some(calls) = message.get("tool_calls") {
                 for (n, call) in form::list(&format!("{at}.tool_calls"), calls)?.enumerate() {
@@ -180,6 +181,7 @@ fn read_content<'a>(
     let items =
         content.items().ok_or_else(|| Refused::wrong(format!("{at}.content"), "must be text or a list"))?;
     for (n, part) in items.enumerate() {
+        request.room(at)?;
         if let Some(text) = part.lit() {
             parts.push(Part::Text(text));
             continue;
@@ -211,7 +213,7 @@ fn read_content<'a>(
                 let source = Source::Data { media: Cow::Owned(format!("audio/{format}")), data };
                 parts.push(Part::Media(Media { kind: MediaKind::Audio, source, name: None, param }));
             }
-            _ => request.rest.push(at),
+            _ => request.lost(at),
         }
     }
     Ok(parts)
@@ -236,7 +238,7 @@ fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {
 
 fn read_call<'a>(at: &str, call: Json<'a>, request: &mut Request<'a>) -> Result<Option<Call<'a>>, Refused> {
     if call.get("type").is_some_and(|kind| !kind.is("function")) {
-        request.rest.push(at.to_owned());
+        request.lost(at.to_owned());
         return Ok(None);
     }
     let id = call.get("id").ok_or_else(|| Refused::wrong(format!("{at}.id"), "is missing"))?;
@@ -275,13 +277,14 @@ pub(in crate::translate) fn read_arguments<'a>(
 }
 
 fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.room("tools")?;
     let tool = form::object(at, tool)?;
     match tool.get("type").and_then(Json::text).as_deref() {
         Some("function") | None => {
             let function = tool.get("function").unwrap_or(tool);
             request.tools.push(function_tool(at, function)?);
         }
-        Some(_) => request.rest.push(at.to_owned()),
+        Some(_) => request.lost(at.to_owned()),
     }
     Ok(())
 }
@@ -319,7 +322,7 @@ pub(in crate::translate) fn read_choice<'a>(
                 Choice::Tool(form::decoded(name, tool)?)
             }
             Some(_) => {
-                request.rest.push(name.to_owned());
+                request.lost(name.to_owned());
                 return Ok(());
             }
         },
@@ -343,7 +346,7 @@ fn read_format<'a>(format: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         Some("json_object") => Some(Format::Json { param: NAME }),
         Some("json_schema") => Some(schema_format(NAME, format.get("json_schema").unwrap_or(format))?),
         _ => {
-            request.rest.push(NAME.to_owned());
+            request.lost(NAME.to_owned());
             None
         }
     };

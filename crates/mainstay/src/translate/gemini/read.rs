@@ -38,7 +38,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Req
             "generationConfig" => read_config(form::object("generationConfig", value)?, &mut request)?,
             "safetySettings" if value.each().next().is_none() => {}
             "model" | "labels" => {}
-            other => request.rest.push(other.to_owned()),
+            other => request.lost(other.to_owned()),
         }
     }
     let contents = contents.ok_or_else(|| Refused::wrong("contents", "is missing"))?;
@@ -94,6 +94,7 @@ fn read_part<'a>(
     parts: &mut Vec<Part<'a>>,
     request: &mut Request<'a>,
 ) -> Result<(), Refused> {
+    request.room(at)?;
     if let Some(text) = part.lit() {
         parts.push(Part::Text(text));
         return Ok(());
@@ -146,7 +147,7 @@ fn read_part<'a>(
             }
             "functionResponse" => parts.push(Part::Result(read_response(at, value, open)?)),
             "thoughtSignature" | "thought" | "videoMetadata" | "mediaResolution" => {}
-            other => request.rest.push(format!("{at}.{other}")),
+            other => request.lost(format!("{at}.{other}")),
         }
     }
     Ok(())
@@ -198,6 +199,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
             _ if value.is_null() => {}
             "functionDeclarations" => {
                 for (n, function) in form::list(at, value)?.enumerate() {
+                    request.room("tools")?;
                     let at = format!("{at}.functionDeclarations[{n}]");
                     let name = function.get("name").and_then(Json::lit);
                     let schema = match (get(function, "parametersJsonSchema"), get(function, "parameters")) {
@@ -213,7 +215,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
                     });
                 }
             }
-            other => request.rest.push(format!("{at}.{other}")),
+            other => request.lost(format!("{at}.{other}")),
         }
     }
     Ok(())
@@ -239,7 +241,7 @@ fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(
                     _ => None,
                 };
             }
-            other => request.rest.push(format!("toolConfig.{other}")),
+            other => request.lost(format!("toolConfig.{other}")),
         }
     }
     Ok(())
@@ -287,7 +289,7 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
                 if value.each().all(|modality| modality.is("TEXT") || modality.is("Text")) => {}
             "responseLogprobs" if value.as_bool() == Some(false) => {}
             "mediaResolution" => {}
-            other => request.rest.push(format!("generationConfig.{other}")),
+            other => request.lost(format!("generationConfig.{other}")),
         }
     }
     request.format = match (media.as_deref(), schema) {
@@ -295,7 +297,7 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         (Some("application/json"), None) => Some(Format::Json { param: "generationConfig.responseMimeType" }),
         (None | Some("text/plain"), None) => None,
         (Some(_), None) => {
-            request.rest.push("generationConfig.responseMimeType".to_owned());
+            request.lost("generationConfig.responseMimeType".to_owned());
             None
         }
     };
@@ -314,7 +316,7 @@ fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<()
                 request.reasoning.effort = Effort::read(&level);
             }
             "includeThoughts" => request.reasoning.shown = value.as_bool() == Some(true),
-            other => request.rest.push(format!("generationConfig.thinkingConfig.{other}")),
+            other => request.lost(format!("generationConfig.thinkingConfig.{other}")),
         }
     }
     Ok(())

@@ -21,6 +21,9 @@ use std::{borrow::Cow, collections::VecDeque};
 /// How much is held of lanes that have to wait.
 const MAX_HELD: usize = 8 << 20;
 
+/// How many lanes there are at once.
+const MAX_LANES: usize = 2048;
+
 /// Writes events.
 #[derive(Debug)]
 pub(in crate::translate) struct Stream {
@@ -99,7 +102,7 @@ impl Stream {
                 self.called = true;
                 let id = fit_id(&id, IdStyle::Word).into_owned();
                 let (name, balance) = (name.into_owned(), Balance::default());
-                self.push(LaneKind::Call { call, id, name, balance }, out);
+                self.push(LaneKind::Call { call, id, name, balance }, out)?;
             }
             Event::Arguments { call, text } => self.arguments(call, &text, out)?,
             Event::Finish { reason, stop } => {
@@ -138,7 +141,7 @@ impl Stream {
             )
         });
         if !same {
-            self.push(kind, out);
+            self.push(kind, out)?;
         }
         self.extend(self.lanes.len().saturating_sub(1), text, out)
     }
@@ -159,10 +162,14 @@ impl Stream {
         }
     }
 
-    fn push(&mut self, kind: LaneKind, out: &mut Out) {
+    fn push(&mut self, kind: LaneKind, out: &mut Out) -> Result<(), &'static str> {
+        if self.lanes.len() == MAX_LANES {
+            return Err("its tool calls are mixed up for too long");
+        }
         self.begin(None, None, out);
         self.lanes.push_back(Lane { kind, open: false, held: String::new() });
         self.advance(out);
+        Ok(())
     }
 
     fn extend(&mut self, at: usize, text: &str, out: &mut Out) -> Result<(), &'static str> {

@@ -45,7 +45,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             "metadata" => request.user = value.get("user_id").and_then(Json::lit),
             "mcp_servers" | "context_management" if value.each().next().is_none() && !value.is_object() => {}
             _ if DROPPED.contains(&&*name) => {}
-            _ => request.rest.push(name.into_owned()),
+            _ => request.lost(name.into_owned()),
         }
     }
     let messages = messages.ok_or_else(|| Refused::wrong("messages", "is missing"))?;
@@ -69,6 +69,7 @@ fn read_system<'a>(at: &str, system: Json<'a>, request: &mut Request<'a>) -> Res
 }
 
 fn read_message<'a>(at: &str, message: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.room(at)?;
     let message = form::object(at, message)?;
     let content = message.get("content");
     let role = match message.get("role").and_then(Json::text).as_deref() {
@@ -100,6 +101,7 @@ fn read_content<'a>(
     let mut parts = Vec::new();
     let items = content.items().ok_or_else(|| Refused::wrong(at, "must be text or a list"))?;
     for (n, block) in items.enumerate() {
+        request.room(at)?;
         let at = format!("{at}[{n}]");
         match block.get("type").and_then(Json::text).as_deref() {
             Some("text") => {
@@ -112,7 +114,7 @@ fn read_content<'a>(
                     .get("citations")
                     .is_some_and(|wish| wish.get("enabled").and_then(Json::as_bool) == Some(true))
                 {
-                    request.rest.push(format!("{at}.citations"));
+                    request.lost(format!("{at}.citations"));
                 }
                 let kind = if kind == "image" { MediaKind::Image } else { MediaKind::File };
                 let context = block.get("context").and_then(Json::lit);
@@ -150,7 +152,7 @@ fn read_content<'a>(
             }
             // Thoughts are worth nothing to another provider, and their signatures less.
             Some("thinking" | "redacted_thinking") => {}
-            _ => request.rest.push(at),
+            _ => request.lost(at),
         }
     }
     Ok(parts)
@@ -185,9 +187,10 @@ fn read_source<'a>(
 }
 
 fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.room("tools")?;
     let tool = form::object(at, tool)?;
     if tool.get("type").is_some_and(|kind| !kind.is("custom")) {
-        request.rest.push(at.to_owned());
+        request.lost(at.to_owned());
         return Ok(());
     }
     let name = tool.get("name").and_then(Json::lit);
@@ -253,7 +256,7 @@ fn read_output<'a>(output: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
                 request.reasoning.effort.get_or_insert(effort);
             }
             "format" => read_format("output_config.format", value, request)?,
-            _ => request.rest.push(format!("output_config.{name}")),
+            _ => request.lost(format!("output_config.{name}")),
         }
     }
     Ok(())
@@ -261,7 +264,7 @@ fn read_output<'a>(output: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
 
 fn read_format<'a>(param: &'static str, format: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     if !format.get("type").is_some_and(|kind| kind.is("json_schema")) {
-        request.rest.push(param.to_owned());
+        request.lost(param.to_owned());
         return Ok(());
     }
     let schema = format.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;

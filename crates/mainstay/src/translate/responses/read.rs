@@ -38,10 +38,11 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             "stream" => request.stream = form::flag("stream", value)?,
             "tools" => {
                 for (at, tool) in form::list("tools", value)?.enumerate() {
+                    request.room("tools")?;
                     let at = format!("tools[{at}]");
                     match tool.get("type").and_then(Json::text).as_deref() {
                         Some("function") | None => request.tools.push(function_tool(&at, tool)?),
-                        Some(_) => request.rest.push(at),
+                        Some(_) => request.lost(at),
                     }
                 }
             }
@@ -60,7 +61,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             "background" if value.as_bool() == Some(false) => {}
             "top_logprobs" if value.count() == Some(0) => {}
             _ if DROPPED.contains(&&*name) => {}
-            _ => request.rest.push(name.into_owned()),
+            _ => request.lost(name.into_owned()),
         }
     }
     let input = input.ok_or_else(|| Refused::wrong("input", "is missing"))?;
@@ -75,6 +76,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
 }
 
 fn read_item<'a>(at: &str, item: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.room(at)?;
     let item = form::object(at, item)?;
     let field = |name: &str| {
         let value = item.get(name).ok_or_else(|| Refused::wrong(format!("{at}.{name}"), "is missing"));
@@ -101,7 +103,7 @@ fn read_item<'a>(at: &str, item: Json<'a>, request: &mut Request<'a>) -> Result<
         // Thoughts are worth nothing to another provider.
         Some("reasoning") => Ok(()),
         Some(_) => {
-            request.rest.push(at.to_owned());
+            request.lost(at.to_owned());
             Ok(())
         }
     }
@@ -145,6 +147,7 @@ fn read_content<'a>(
     let mut parts = Vec::new();
     let items = content.items().ok_or_else(|| Refused::wrong(at, "must be text or a list"))?;
     for (n, part) in items.enumerate() {
+        request.room(at)?;
         let at = format!("{at}[{n}]");
         match part.get("type").and_then(Json::text).as_deref() {
             Some("input_text" | "output_text" | "text") => {
@@ -164,7 +167,7 @@ fn read_content<'a>(
                 parts.push(Part::Media(Media { kind: MediaKind::Image, source, name: None, param }));
             }
             Some("input_file") => parts.push(Part::Media(read_file(&at, part)?)),
-            _ => request.rest.push(at),
+            _ => request.lost(at),
         }
     }
     Ok(parts)
@@ -219,13 +222,13 @@ fn read_text<'a>(text: Json<'a>, request: &mut Request<'a>) -> Result<(), Refuse
                     Some("json_object") => Some(Format::Json { param: "text.format" }),
                     Some("json_schema") => Some(schema_format("text.format", value)?),
                     Some(_) => {
-                        request.rest.push("text.format".to_owned());
+                        request.lost("text.format".to_owned());
                         None
                     }
                 };
             }
             "verbosity" if value.is("medium") => {}
-            _ => request.rest.push(format!("text.{name}")),
+            _ => request.lost(format!("text.{name}")),
         }
     }
     Ok(())

@@ -136,6 +136,8 @@ impl Stream {
                 self.close(last, out);
             }
         }
+        // What an item costs besides its text.
+        self.length += 512;
         let index = self.items.len();
         let id = self.names.item(kind, index);
         let balance = Balance::default();

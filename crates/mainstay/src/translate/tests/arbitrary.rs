@@ -226,9 +226,31 @@ fn what_no_parser_agrees_on_is_refused() {
 }
 
 #[test]
-fn a_million_tools_cost_no_tree() {
-    let tools = vec!["{\"type\":\"function\",\"function\":{\"name\":\"f\"}}"; 200_000].join(",");
-    let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{tools}]}}"#);
-    let (_, written) = translated(&layer_for(Api::Messages), path_of(Api::Chat), body.as_bytes()).unwrap();
-    assert!(written.len() < 3 * body.len());
+fn a_request_has_room_for_so_many_parts_only() {
+    let of = |item: &str| vec![item; 100_001].join(",");
+    let tools = format!(
+        r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{}]}}"#,
+        of(r#"{"function":{"name":"f"}}"#)
+    );
+    let parts = format!(r#"{{"model":"m","messages":[{{"role":"user","content":[{}]}}]}}"#, of("\"\""));
+    for (body, param) in [(tools, "tools"), (parts, "messages[0]")] {
+        let error = translated(&layer_for(Api::Messages), path_of(Api::Chat), body.as_bytes()).unwrap_err();
+        assert_eq!(error.param.as_deref(), Some(param));
+    }
+}
+
+#[test]
+fn a_stream_of_lanes_without_end_is_malformed() {
+    let mut translator =
+        StreamTranslator::new(Api::Chat, Api::Messages, Wishes { include_usage: true, thoughts: true });
+    let mut out = Out::default();
+    let mut read = |delta: Value| {
+        let event =
+            crate::sse::Event::new("", json!({"choices": [{"index": 0, "delta": delta}]}).to_string());
+        translator.event(&event, &mut out)
+    };
+    read(json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}]}))
+        .unwrap();
+    let all = (0..10_000).try_for_each(|_| read(json!({"content": "x", "reasoning_content": "y"})));
+    assert!(all.is_err());
 }
