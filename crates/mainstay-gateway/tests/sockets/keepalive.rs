@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_head_goes_out_with_a_comment_before_anyone_has_answered() {
     let chunks = bodies::openai_chunks(["Hel", "lo"]);
-    let provider = ScriptedProvider::start([Step::sse(chunks.clone()).after(ms(500))]).await.unwrap();
+    let provider = ScriptedProvider::start([Step::sse(chunks.clone()).after(ms(2000))]).await.unwrap();
     let gateway = Gateway::start(&config(&provider, ON)).await;
     let mut socket = gateway.connect().await;
     let start = Instant::now();
@@ -26,12 +26,12 @@ async fn the_head_goes_out_with_a_comment_before_anyone_has_answered() {
     let mut first = [0; 12];
     socket.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"HTTP/1.1 200");
-    assert!(start.elapsed() < ms(450), "{:?}", start.elapsed());
+    assert!(start.elapsed() < ms(1800), "{:?}", start.elapsed());
     let rest = read_all(&mut socket).await;
     assert!(rest.head.contains("content-type: text/event-stream"), "{}", rest.head);
     assert!(rest.head.contains("cache-control: no-cache"));
     let signs = rest.body.matches(SIGN).count();
-    assert!((2..=4).contains(&signs), "{}", rest.body);
+    assert!((2..=13).contains(&signs), "{}", rest.body);
     assert_eq!(rest.body.replace(SIGN, ""), chunks.concat());
     gateway.quiet().await;
 }
@@ -39,7 +39,7 @@ async fn the_head_goes_out_with_a_comment_before_anyone_has_answered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_after_the_head_is_the_streams_one_error_event() {
     let failing = Step::json(503, bodies::openai_error("server_error", Some("busy"), "come back later"));
-    let provider = ScriptedProvider::start([failing.after(ms(300))]).await.unwrap();
+    let provider = ScriptedProvider::start([failing.after(ms(1000))]).await.unwrap();
     let gateway = Gateway::start(&config(&provider, ON)).await;
     let reply = gateway.talk(chat(true)).await;
     assert_eq!(reply.status, 200);
