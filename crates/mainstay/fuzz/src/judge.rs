@@ -1,14 +1,14 @@
 //! What a reply amounts to, and how long it asks us to wait.
 //!
-//! The case is a reply: a first line of a provider's kind and a status (`openai 429`), lines of headers, a blank line,
-//! the body. All of its lines are also read as hints of every form.
+//! The case is a reply: a first line of a provider's kind and a status (`openai 429`, with `*` in front for a body that
+//! is made, see [`crate::grammar`]), lines of headers, a blank line, the body. All of its lines are also read as hints of every form.
 //!
 //! - No wait is zero or over a day; words for people are short and of one line; a failing status is never a success.
 //! - An `error` that says something is no success, whatever the status.
 //! - Blanks around a body change nothing, nor does what replaces bytes that are no UTF-8.
 //! - A number of seconds, an instant: as arithmetic has it.
 
-use crate::slow;
+use crate::{grammar, slow};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use mainstay::{
     layers::classify::{Class, Classify, GrpcClassifier, Head, HttpClassifier, Verdict, hint},
@@ -20,10 +20,14 @@ use std::time::{Duration, UNIX_EPOCH};
 pub fn check(data: &[u8]) {
     let mut lines = data.splitn(2, |byte| *byte == b'\n');
     let Ok(first) = std::str::from_utf8(lines.next().unwrap_or_default()) else { return };
+    let (make, first) = first.strip_prefix('*').map_or((false, first), |first| (true, first));
     let (kind, status) = first.split_once(' ').unwrap_or((first, "200"));
     let kind = kind.parse().unwrap_or_else(|_| Kind::ALL[kind.len() % Kind::ALL.len()]);
     let status = status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or_default();
     let (headers, body) = head(lines.next().unwrap_or_default());
+
+    let made = make.then(|| grammar::json(&mut &*body));
+    let body = made.as_ref().map_or(body, String::as_bytes);
 
     let verdict = judge_reply(kind, status, &headers, body);
     sane(&verdict);

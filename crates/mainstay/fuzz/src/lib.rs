@@ -11,6 +11,7 @@ pub mod slow;
 pub mod sse_scanner;
 pub mod stream_reader;
 
+mod grammar;
 mod input;
 
 #[cfg(test)]

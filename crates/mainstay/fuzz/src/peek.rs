@@ -1,10 +1,10 @@
 //! Reading `model` and `stream` of a request.
 //!
-//! The case is the body. What is accepted is what a tree of the body says, the range holds the name and nothing else,
+//! The case is the body, or `*` and the bytes of which one is made (see [`crate::grammar`]). What is accepted is what a tree of the body says, the range holds the name and nothing else,
 //! and a body with another name in its place is the same but for that name. What a tree shows to be in order is
 //! accepted.
 
-use crate::slow;
+use crate::{grammar, slow};
 use bytes::Bytes;
 use mainstay::{
     body::RequestBody,
@@ -14,6 +14,8 @@ use serde_json::Value;
 
 /// Feeds one case.
 pub fn check(body: &[u8]) {
+    let made = body.strip_prefix(b"*").map(|mut bytes| grammar::json(&mut bytes));
+    let body = made.as_ref().map_or(body, String::as_bytes);
     let Some(text) = slow::document(body) else {
         // A tree cannot be made of it; then it is accepted only for what a tree has no room for.
         if let Ok(peeked) = peek(body) {

@@ -1,12 +1,13 @@
 //! Replies that are no stream.
 //!
-//! First line: a letter for the dialect (see [`crate::input`]). The rest is the body.
+//! First line: a letter for the dialect (see [`crate::input`]), and `*` for a body that is made of the bytes that
+//! follow (see [`crate::grammar`]). Otherwise the rest is the body.
 //!
 //! - What is an error by the documentation of the API is read as one, and nothing is without a word of it in it.
 //! - What is no JSON is said to be none, and JSON never is; the error that is handed back lies in the body.
 //! - The provider's error with our list of tries in it is the same but for the list.
 
-use crate::{input, slow};
+use crate::{grammar, input, slow};
 use mainstay::dialect::{Attempt, Dialect, ErrorFamily, Whole, read_whole, with_attempts};
 use serde_json::Value;
 
@@ -14,6 +15,8 @@ use serde_json::Value;
 pub fn check(data: &[u8]) {
     let Some((line, body)) = input::split(data) else { return };
     let dialect = input::dialect(line.first().copied().unwrap_or_default());
+    let made = (line.get(1) == Some(&b'*')).then(|| grammar::json(&mut &*body));
+    let body = made.as_ref().map_or(body, String::as_bytes);
     let whole = read_whole(dialect, body);
     let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let utf8 = std::str::from_utf8(json).is_ok();

@@ -1,6 +1,7 @@
 //! Streams of each dialect, event by event.
 //!
-//! First line: a letter for the dialect (see [`crate::input`]). The rest is a stream of server-sent events, whatever
+//! First line: a letter for the dialect (see [`crate::input`]), and `*` for a stream that is made of the bytes that
+//! follow (see [`crate::grammar`]). Otherwise the rest is a stream of server-sent events, whatever
 //! the dialect's own framing is; in Bedrock's an event becomes a message, and one whose name begins with `!` an
 //! exception.
 //!
@@ -11,7 +12,7 @@
 //! - An answer that was whole stays whole, unless there is an error, or a choice that was not heard of before.
 //! - The counts add up; an error is kept if and only if one was met.
 
-use crate::{input, slow};
+use crate::{grammar, input, slow};
 use bytes::Bytes;
 use mainstay::{
     dialect::{Dialect, Meaning, StreamReader},
@@ -25,6 +26,8 @@ use mainstay::{
 pub fn check(data: &[u8]) {
     let Some((line, text)) = input::split(data) else { return };
     let dialect = input::dialect(line.first().copied().unwrap_or_default());
+    let made = (line.get(1) == Some(&b'*')).then(|| grammar::stream(text));
+    let text = made.as_ref().map_or(text, String::as_bytes);
     let mut scanner = Scanner::new();
     scanner.push(Bytes::copy_from_slice(text));
     let mut run = Run::new(dialect);
