@@ -83,6 +83,7 @@ async fn serve(cli: &Cli) -> ExitCode {
         max_connections: config.server.max_connections,
         max_headers: config.server.max_headers,
         drain: config.server.drain,
+        write_idle: config.server.write_idle,
         ..ServerConfig::default()
     };
     let bound =

@@ -176,7 +176,7 @@ struct ProviderParts<'a> {
 
 impl<'a> ProviderParts<'a> {
     fn new(settings: &'a settings::Provider) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let kind: Kind = settings.kind.as_str().parse()?;
+        let kind = settings.kind;
         let base: &Uri = settings.base_url.uri();
         let mut endpoint = EndpointLayer::new(kind, base)
             .ok_or("base_url needs a scheme and a host")?

@@ -1,5 +1,6 @@
 //! What only the whole file can tell: settings that contradict each other, and parts that nothing uses.
 
+use mainstay::provider::Native;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -59,11 +60,11 @@ fn address(doc: &Doc<'_>, provider: &Provider) {
         doc.warn(&path, "the key travels in clear text: https is not used");
     }
     let ends_in_version = provider.base_url.as_str().ends_with("/v1");
-    if provider.kind.base_is_host_alone() && ends_in_version {
+    if provider.kind.profile().native != Native::OpenAi && ends_in_version {
         let kind = provider.kind;
         doc.warn(&path, format!("for {kind} it is the host alone: with this one, paths begin with /v1/v1"));
     }
-    if provider.protocol == Protocol::Http1 && provider.h2_connections > 1 {
+    if provider.protocol == Protocol::Http1 && provider.h2_connections != 4 {
         let path = ["providers", provider.name.as_str(), "h2_connections"];
         doc.warn(&path, "has no effect with protocol = \"http1\"");
     }

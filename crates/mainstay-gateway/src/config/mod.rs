@@ -36,7 +36,6 @@
 mod check;
 mod doc;
 mod explain;
-mod kind;
 mod problem;
 mod read;
 mod secret;
@@ -52,7 +51,6 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-pub use self::kind::{Kind, UnknownKind};
 pub use self::problem::{ConfigError, Problem, Warning};
 pub use self::secret::{ApiKey, KeySource, Proxy, ProxyUrl};
 use self::settings::{Provider, Route, Server};

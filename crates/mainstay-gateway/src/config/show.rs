@@ -104,6 +104,7 @@ fn server(out: &mut Out, s: &Server) {
     out.duration("drain", s.drain);
     out.duration("deadline", s.deadline);
     out.duration("upload_idle", s.upload_idle);
+    out.duration("write_idle", s.write_idle);
     out.duration("keepalive", s.keepalive);
     out.duration("header_timeout", s.header_timeout);
     out.raw("max_connections", s.max_connections);

@@ -6,7 +6,8 @@ use super::{Kind, Profile, Rule};
 use mainstay_layers::classify::Class::*;
 
 pub(super) static PROFILE: Profile = Profile {
-    base_url: Some("http://localhost:8080/v1"),
+    // Its own default port, 8080, is the gateway's too: a guessed address would make it call itself.
+    base_url: None,
     rules: RULES,
     ..Profile::new(Kind::LlamaCpp, "llama.cpp")
 };

@@ -3,7 +3,7 @@
 use super::{Kind, Profile};
 
 pub(super) static PROFILE: Profile = Profile {
-    base_url: Some("http://localhost:1234/v1"),
+    base_url: Some("http://127.0.0.1:1234/v1"),
     empty_is_overflow: true,
     ..Profile::new(Kind::LmStudio, "LM Studio")
 };

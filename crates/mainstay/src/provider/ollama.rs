@@ -6,7 +6,7 @@ use super::{Finish, FinishRule, Kind, Profile, Rule};
 use mainstay_layers::classify::Class::*;
 
 pub(super) static PROFILE: Profile = Profile {
-    base_url: Some("http://localhost:11434/v1"),
+    base_url: Some("http://127.0.0.1:11434/v1"),
     rules: RULES,
     // The model was loaded or unloaded, nothing was generated.
     finishes: &[FinishRule::new(&["load", "unload"], Finish::Failed(Malformed))],

@@ -6,4 +6,4 @@
 use super::{Kind, Profile};
 
 pub(super) static PROFILE: Profile =
-    Profile { base_url: Some("http://localhost:8000/v1"), ..Profile::new(Kind::Vllm, "vLLM") };
+    Profile { base_url: Some("http://127.0.0.1:8000/v1"), ..Profile::new(Kind::Vllm, "vLLM") };

@@ -3,12 +3,12 @@
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::doc::{Table, Value, any_of, offer, shown};
-use super::super::kind::Kind;
 use super::super::secret::Proxy;
 use super::super::settings::{BaseUrl, Protocol, Provider};
 use super::credentials::{api_key, ca_file};
 use super::tables::{Defaults, four, home};
 use super::url::{base_url, proxy};
+use mainstay::provider::Kind;
 
 /// All providers in the order of the file, with the names of those that were refused, so that a route to one of
 /// them is not refused as well.
@@ -54,7 +54,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
     let mut protocol = Protocol::Auto;
     let protocols = [("auto", Protocol::Auto), ("http1", Protocol::Http1), ("h2", Protocol::H2)];
     t.set("protocol", &mut protocol, |v| v.word(&protocols));
-    let mut h2_connections = 1;
+    let mut h2_connections = 4;
     t.set("h2_connections", &mut h2_connections, |v| v.count(1..=256, "HTTP/2 connections"));
     let mut way_out = Proxy::Env;
     t.set("proxy", &mut way_out, proxy);
@@ -103,7 +103,7 @@ fn base(t: &mut Table<'_>, kind: Option<Kind>) -> Option<BaseUrl> {
         return base_url(&value);
     }
     // Without a kind there has been a refusal already.
-    match kind?.default_base_url() {
+    match kind?.profile().base_url {
         Some(url) => super::url::parse_base(url).ok(),
         None => {
             t.missing("base_url", format!("the address of the {} server", kind?));

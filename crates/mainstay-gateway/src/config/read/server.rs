@@ -12,6 +12,7 @@ pub(in super::super) fn server(mut t: Table<'_>) -> Server {
     t.set("drain", &mut s.drain, Value::duration);
     t.set("deadline", &mut s.deadline, Value::duration_or_off);
     t.set("upload_idle", &mut s.upload_idle, Value::duration_set);
+    t.set("write_idle", &mut s.write_idle, Value::duration_set);
     t.set("keepalive", &mut s.keepalive, Value::duration_or_off);
     t.set("header_timeout", &mut s.header_timeout, Value::duration_set);
     t.set("max_connections", &mut s.max_connections, |v| v.count(1..=1_000_000, "connections at one time"));

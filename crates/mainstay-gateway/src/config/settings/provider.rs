@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use http::{HeaderMap, Uri};
 
-use super::super::kind::Kind;
 use super::super::secret::{ApiKey, Proxy};
 use super::{Breaker, Limits, Retry, Timeout};
+use mainstay::provider::Kind;
 
 /// `[providers.NAME]` with the defaults merged in.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Provider {
     pub native_roots: bool,
     /// Which HTTP is spoken. Default [`Protocol::Auto`].
     pub protocol: Protocol,
-    /// HTTP/2 connections that the calls are spread over. Default 1.
+    /// HTTP/2 connections that the calls are spread over, as many as it takes. Default 4.
     pub h2_connections: usize,
     /// The way out. Default [`Proxy::Env`].
     pub proxy: Proxy,

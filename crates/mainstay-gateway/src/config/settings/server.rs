@@ -18,6 +18,8 @@ pub struct Server {
     pub deadline: Option<Duration>,
     /// Longest silence while a caller sends its request. Default 30 s.
     pub upload_idle: Duration,
+    /// How long a caller may take nothing of its reply. Default 60 s.
+    pub write_idle: Duration,
     /// Between the comments that an SSE caller gets while it waits. Default off.
     pub keepalive: Option<Duration>,
     /// For a request's head to arrive. Default 30 s.
@@ -36,6 +38,7 @@ impl Default for Server {
             drain: Duration::from_secs(30),
             deadline: None,
             upload_idle: Duration::from_secs(30),
+            write_idle: Duration::from_secs(60),
             keepalive: None,
             header_timeout: Duration::from_secs(30),
             max_connections: 4096,

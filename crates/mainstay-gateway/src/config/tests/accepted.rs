@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::super::settings::{Protocol, Target};
-use super::super::{Config, KeySource, Kind, Proxy};
+use super::super::{Config, KeySource, Proxy};
 use super::{good, with};
+use mainstay::provider::Kind;
 
 #[test]
 fn a_file_written_by_a_program_with_every_key_quoted() {
@@ -84,7 +85,7 @@ fn every_kind_is_known_by_its_name() {
     for kind in Kind::ALL {
         let text = format!("[providers.a]\nkind = \"{kind}\"\nbase_url = \"http://10.0.0.1/x\"\n");
         assert_eq!(good(&text).providers[0].kind, *kind);
-        if let Some(url) = kind.default_base_url() {
+        if let Some(url) = kind.profile().base_url {
             let text = format!("[providers.a]\nkind = \"{kind}\"\n");
             assert_eq!(good(&text).providers[0].base_url.as_str(), url);
         }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::super::Proxy;
 use super::super::settings::{
     Failover, Jitter, Protocol, Recovery, Retry, Strategy, Translation, WhenExhausted,
 };
-use super::super::{Kind, Proxy};
 use super::{good, with};
+use mainstay::provider::Kind;
 
 const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -19,7 +20,7 @@ fn of_the_server() {
     assert_eq!(server.max_request_body, 32 * 1024 * 1024);
     assert_eq!(server.drain, s(30));
     assert_eq!(server.deadline, None);
-    assert_eq!(server.upload_idle, s(30));
+    assert_eq!((server.upload_idle, server.write_idle), (s(30), s(60)));
     assert_eq!(server.keepalive, None);
     assert_eq!(server.header_timeout, s(30));
     assert_eq!(server.max_connections, 4096);
@@ -39,7 +40,7 @@ fn of_a_provider() {
     assert_eq!(provider.ca_file, None);
     assert!(!provider.native_roots);
     assert_eq!(provider.protocol, Protocol::Auto);
-    assert_eq!(provider.h2_connections, 1);
+    assert_eq!(provider.h2_connections, 4);
     assert!(matches!(provider.proxy, Proxy::Env));
 }
 

@@ -107,7 +107,7 @@ fn zero_is_refused_where_it_makes_no_sense() {
     for key in ["limits.response_body", "limits.sse_event"] {
         in_provider(&format!("{key} = \"0\""), 0, key, "\"0\"", "more than zero");
     }
-    for key in ["header_timeout", "upload_idle"] {
+    for key in ["header_timeout", "upload_idle", "write_idle"] {
         check(&format!("[server]\n{key} = 0"), 2, &format!("server.{key}"), "0", "more than zero");
     }
     check("[server]\nmax_request_body = 0", 2, "server.max_request_body", "0", "more than zero");
