@@ -8,6 +8,7 @@
 //!
 //! | box | what it does |
 //! | --- | --- |
+//! | [`TranslateLayer`](translate::TranslateLayer) | the caller's dialect to the provider's and back; nothing where they are the same |
 //! | [`RetryLayer`](layers::retry::RetryLayer) | tries, backoff, `Retry-After`, budget; replays the body |
 //! | [`CircuitBreakerLayer`](layers::breaker::CircuitBreakerLayer) | fails at once while open; votes when the stream has ended, not at its head |
 //! | [`ConcurrencyLayer`](layers::concurrency::ConcurrencyLayer) | the permit is held until the body has ended |
