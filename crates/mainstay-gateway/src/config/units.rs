@@ -93,7 +93,11 @@ pub(super) fn show_rate(per_second: f64) -> String {
         let number = per_second * seconds;
         let whole = number.round();
         if (number - whole).abs() < 1e-6 && (whole != 0.0 || per_second == 0.0) {
-            return format!("{whole}/{unit}");
+            let text = format!("{whole}/{unit}");
+            // A number that is too large for the reader is told per second.
+            if rate(&text).is_some() {
+                return text;
+            }
         }
     }
     format!("{per_second}/s")
