@@ -1,7 +1,7 @@
 //! OpenAI's chat completions and completions, whole and in chunks, with what imitators add.
 
 use super::{
-    json::{Shape, Visit, count, quoted, raw, skip, walk},
+    json::{Shape, Visit, count, is_word, raw, skip, walk},
     seen::Seen,
 };
 use serde::Deserializer;
@@ -25,7 +25,7 @@ impl<'de> Visit<'de> for Chat<'_, 'de> {
             }
             "error" => self.0.error(raw(value)?),
             // Flat errors: `{"object": "error", "message": ...}` (Mistral, old vLLM), `{"type": "error", ...}`.
-            "object" | "type" => self.0.is_error |= quoted(raw(value)?) == Some("error"),
+            "object" | "type" => self.0.is_error |= is_word(raw(value)?, "error"),
             _ => skip(value)?,
         }
         Ok(())

@@ -61,6 +61,11 @@ pub(super) fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
+/// Whether the value is this word, in whatever way it is written.
+pub(super) fn is_word(raw: &RawValue, word: &str) -> bool {
+    string(raw).is_some_and(|text| text == word)
+}
+
 /// What stands between the quotes of a string.
 pub(super) fn quoted(raw: &RawValue) -> Option<&str> {
     raw.get().strip_prefix('"')?.strip_suffix('"')

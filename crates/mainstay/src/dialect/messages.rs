@@ -1,7 +1,7 @@
 //! Anthropic's Messages, whole and in events.
 
 use super::{
-    json::{Shape, Visit, is_filled, quoted, raw, skip, walk},
+    json::{Shape, Visit, is_filled, is_word, raw, skip, string, walk},
     seen::Seen,
 };
 use serde::Deserializer;
@@ -19,7 +19,7 @@ impl<'s, 'de> Messages<'s, 'de> {
 
     /// Says what the event was; `name` where the data has no type.
     pub(super) fn event(self, name: &str) {
-        match self.kind.and_then(quoted).unwrap_or(name) {
+        match self.kind.and_then(string).as_deref().unwrap_or(name) {
             "error" => self.seen.is_error = true,
             "content_block_stop" => self.seen.block_end = true,
             "message_stop" => self.seen.terminal = true,
@@ -30,7 +30,7 @@ impl<'s, 'de> Messages<'s, 'de> {
 
     /// Says what a message that is no stream was.
     pub(super) fn whole(self) {
-        self.seen.is_error |= self.kind.and_then(quoted) == Some("error");
+        self.seen.is_error |= self.kind.is_some_and(|kind| is_word(kind, "error"));
         self.seen.tokens_final = true;
     }
 }
@@ -100,7 +100,7 @@ impl<'de> Visit<'de> for Block<'de> {
 fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
     let mut block = Block::default();
     walk(value, &mut block)?;
-    match block.kind.and_then(quoted) {
+    match block.kind.and_then(string).as_deref() {
         None => {}
         Some("text") => {
             if let Some(text) = block.text {

@@ -3,7 +3,7 @@
 use super::{
     Finish,
     chat::Delta,
-    json::{Shape, Visit, quoted, raw, skip, walk},
+    json::{Shape, Visit, is_word, raw, skip, walk},
     seen::Seen,
 };
 use serde::Deserializer;
@@ -14,7 +14,7 @@ pub(super) struct Cohere<'s, 'de>(pub(super) &'s mut Seen<'de>);
 impl<'de> Visit<'de> for Cohere<'_, 'de> {
     fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
         match key {
-            "type" => self.0.terminal |= quoted(raw(value)?) == Some("message-end"),
+            "type" => self.0.terminal |= is_word(raw(value)?, "message-end"),
             "delta" | "content" => {
                 walk(value, self)?;
             }
@@ -140,7 +140,7 @@ impl<'de> Visit<'de> for AnyError<'_, 'de> {
     fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
         match key {
             "error" => self.0.error(raw(value)?),
-            "object" | "type" => self.0.is_error |= quoted(raw(value)?) == Some("error"),
+            "object" | "type" => self.0.is_error |= is_word(raw(value)?, "error"),
             _ => skip(value)?,
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{
     Finish,
-    json::{Shape, Visit, quoted, raw, skip, walk},
+    json::{Shape, Visit, is_word, quoted, raw, skip, string, walk},
     seen::Seen,
 };
 use serde::Deserializer;
@@ -24,7 +24,8 @@ impl<'s, 'de> Responses<'s, 'de> {
     /// Says what the event was; `name` where the data has no type.
     pub(super) fn event(self, name: &str) {
         let seen = self.seen;
-        let kind = self.kind.and_then(quoted).unwrap_or(name);
+        let kind = self.kind.and_then(string);
+        let kind = kind.as_deref().unwrap_or(name);
         match kind {
             "error" | "response.error" | "response.failed" | "response.cancelled" => seen.is_error = true,
             "response.completed" => {
@@ -52,7 +53,7 @@ impl<'s, 'de> Responses<'s, 'de> {
 
     /// Says what a response that is no stream was.
     pub(super) fn whole(self) {
-        match self.status.and_then(quoted) {
+        match self.status.and_then(string).as_deref() {
             Some("failed" | "cancelled") => self.seen.is_error = true,
             Some("incomplete") => self.seen.finish = self.seen.finish.or(Some(Finish::Length)),
             Some("completed") => self.seen.finish = self.seen.finish.or(Some(Finish::Stop)),
@@ -60,7 +61,7 @@ impl<'s, 'de> Responses<'s, 'de> {
             Some(_) => self.seen.finish = Some(Finish::Other),
             None => {}
         }
-        self.seen.is_error |= self.kind.and_then(quoted) == Some("error");
+        self.seen.is_error |= self.kind.is_some_and(|kind| is_word(kind, "error"));
     }
 }
 
@@ -168,7 +169,7 @@ impl<'de> Visit<'de> for Parts {
 fn item<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
     let mut item = Item::default();
     walk(value, &mut item)?;
-    match item.kind.and_then(quoted) {
+    match item.kind.and_then(string).as_deref() {
         None => {}
         Some("message" | "reasoning") => seen.content |= item.parts.filled,
         Some(kind) => {

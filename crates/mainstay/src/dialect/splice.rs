@@ -2,7 +2,7 @@
 
 use super::{
     Attempt, ErrorFamily,
-    json::{Shape, Visit, parse, quoted, raw, skip},
+    json::{Shape, Visit, is_word, parse, quoted, raw, skip},
     render::{Detail, json},
 };
 use bytes::Bytes;
@@ -119,7 +119,7 @@ impl<'de> Visit<'de> for Outer<'de> {
     fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
         match key {
             "error" => self.error = Some(raw(value)?),
-            "type" => self.is_anthropic = quoted(raw(value)?) == Some("error"),
+            "type" => self.is_anthropic = is_word(raw(value)?, "error"),
             _ => skip(value)?,
         }
         Ok(())

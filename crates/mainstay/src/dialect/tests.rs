@@ -127,6 +127,7 @@ fn no_error_is_missed_however_it_is_written() {
         (r#"{"error":"out of memory"}"#.into(), "\"out of memory\""),
         (r#"{"object":"error","message":"m"}"#.into(), r#"{"object":"error","message":"m"}"#),
         (r#"{"type":"error","message":"m"}"#.into(), r#"{"type":"error","message":"m"}"#),
+        (r#"{"object":"\u0065rror"}"#.into(), r#"{"object":"\u0065rror"}"#),
     ] {
         for lead in [&[][..], &[ROLE], &[ROLE, WORD]] {
             let (meanings, reader) = chat(&[lead, &[&event, "[DONE]"]].concat());
@@ -134,6 +135,27 @@ fn no_error_is_missed_however_it_is_written() {
             assert_eq!(reader.failure().unwrap().object, found);
             assert!(!reader.is_complete() && !reader.is_empty_answer());
         }
+    }
+}
+
+#[test]
+fn a_type_means_the_same_however_it_is_written() {
+    for (dialect, data, meaning) in [
+        (Dialect::Messages, r#"{"type":"err\u006fr"}"#, Error),
+        (Dialect::Messages, r#"{"type":"message\u005fstop"}"#, END),
+        (Dialect::Responses, r#"{"type":"response.f\u0061iled"}"#, Error),
+        (Dialect::Responses, r#"{"type":"response.\u0069ncomplete"}"#, END),
+        (Dialect::Cohere, r#"{"type":"message\u002dend"}"#, END),
+        (Dialect::Other, r#"{"object":"err\u006fr"}"#, Error),
+    ] {
+        assert_eq!(StreamReader::new(dialect).read(&Event::new("", data)), meaning, "{data}");
+    }
+    for (dialect, body) in [
+        (Dialect::ChatCompletions, r#"{"object":"err\u006fr"}"#),
+        (Dialect::Messages, r#"{"type":"err\u006fr"}"#),
+        (Dialect::Responses, r#"{"status":"f\u0061iled"}"#),
+    ] {
+        assert!(matches!(read_whole(dialect, body.as_bytes()), Whole::Error { .. }), "{body}");
     }
 }
 
