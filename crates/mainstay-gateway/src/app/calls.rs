@@ -178,10 +178,15 @@ fn stream_or_whole(app: &Inner, answered: Answered, mut record: Record) -> Respo
     if let Some(served) = served {
         record.target = Some(served.target.clone());
         record.tries = served.tries;
+        record.asked = Some(served.model.clone());
     }
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
-    let headers = reply::answer(&parts.headers, served, stream);
+    let mut headers = reply::answer(&parts.headers, served, stream);
+    // Of a stream it is known at its end.
+    if let (false, Some(cost)) = (stream, record.cost()) {
+        reply::put_cost(&mut headers, cost);
+    }
     let body = if stream {
         let redactor = app.redactor.and(own.as_deref());
         ReplyBody::stream(body, call.dialect, redactor, app.cut.clone().cancelled_owned(), record)

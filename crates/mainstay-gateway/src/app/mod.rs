@@ -6,6 +6,8 @@ mod id;
 mod log;
 mod models;
 mod reply;
+#[cfg(test)]
+mod spent_tests;
 mod stream;
 mod upload;
 
@@ -14,6 +16,7 @@ pub use self::stream::ReplyBody;
 
 use crate::{
     config::Config,
+    cost::Prices,
     metrics::Metrics,
     stack::{self, StackError},
 };
@@ -51,6 +54,7 @@ pub(crate) struct Inner {
     targets: Vec<Target>,
     models: ModelList,
     metrics: Metrics,
+    prices: Prices,
     redactor: Redactor,
     max_request_body: u64,
     upload_idle: Duration,
@@ -77,6 +81,7 @@ impl App {
             router: stacks.router,
             targets: stacks.targets,
             metrics,
+            prices: Prices::new(&config.prices),
             redactor: stacks.redactor,
             max_request_body: config.server.max_request_body,
             upload_idle: config.server.upload_idle,

@@ -1,5 +1,6 @@
 //! The head of a reply: what of a provider's headers goes to the caller.
 
+use crate::cost::Usd;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use mainstay::route::Served;
 
@@ -25,6 +26,13 @@ pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
         if is_handed_on(name) && !to.contains_key(name) {
             to.append(name.clone(), value.clone());
         }
+    }
+}
+
+/// Says what an answer cost.
+pub(super) fn put_cost(headers: &mut HeaderMap, cost: Usd) {
+    if let Ok(value) = HeaderValue::from_str(&cost.to_string()) {
+        headers.insert("x-mainstay-cost", value);
     }
 }
 
