@@ -16,6 +16,7 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+mod cost;
 pub mod demo;
 pub mod metrics;
 pub mod server;

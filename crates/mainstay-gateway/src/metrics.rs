@@ -4,6 +4,7 @@
 //! that is fixed in the code (classes, statuses, kinds of token). Nothing that a caller or a provider sends becomes a label,
 //! so that neither can make the process grow.
 
+use crate::cost::Usd;
 use mainstay::{
     dialect::Usage,
     layers::{breaker::State, classify::Class},
@@ -22,7 +23,7 @@ use prometheus_client::{
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -39,6 +40,8 @@ struct Inner {
     routes: HashMap<Arc<str>, OfRoute>,
     unrouted: OfRoute,
     in_flight: Gauge,
+    tokens: Family<RoutedTokenLabels, Counter>,
+    cost: Family<RoutedLabels, Counter<f64, AtomicU64>>,
 }
 
 /// The handles of a target, resolved once.
@@ -50,7 +53,7 @@ struct OfTarget {
     recoveries: [Counter; 2],
     circuit: Gauge,
     first_content: Histogram,
-    tokens: [Counter; 4],
+    wasted: [Counter; 4],
 }
 
 /// The handles of a route, resolved once.
@@ -90,6 +93,21 @@ struct TokenLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RoutedTokenLabels {
+    provider: String,
+    model: String,
+    route: String,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RoutedLabels {
+    provider: String,
+    model: String,
+    route: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     route: String,
 }
@@ -103,8 +121,13 @@ struct StatusLabel {
 /// How recoveries end, in the order of [`OfTarget::recoveries`].
 const RECOVERIES: [&str; 2] = ["continued", "failed"];
 
-/// The kinds of token, in the order of [`OfTarget::tokens`].
+/// The kinds of token, in the order of [`OfTarget::wasted`].
 const TOKENS: [&str; 4] = ["input", "output", "cached", "reasoning"];
+
+/// In the order of [`TOKENS`].
+fn counts(usage: &Usage) -> [u64; 4] {
+    [usage.input, usage.output, usage.cached, usage.reasoning].map(|count| count.unwrap_or(0))
+}
 
 /// Seconds: from 5 ms to some 11 minutes.
 fn seconds() -> Histogram {
@@ -125,7 +148,9 @@ impl Metrics {
         let recoveries = Family::<RecoveryLabels, Counter>::default();
         let circuits = Family::<TargetLabels, Gauge>::default();
         let first = Family::<TargetLabels, Histogram>::new_with_constructor(seconds);
-        let tokens = Family::<TokenLabels, Counter>::default();
+        let tokens = Family::<RoutedTokenLabels, Counter>::default();
+        let wasted = Family::<TokenLabels, Counter>::default();
+        let cost = Family::<RoutedLabels, Counter<f64, AtomicU64>>::default();
         let requests = Family::<StatusLabel, Counter>::default();
         let durations = Family::<RouteLabels, Histogram>::new_with_constructor(seconds);
         let in_flight = Gauge::default();
@@ -154,6 +179,16 @@ impl Metrics {
         );
         registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
         registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
+        registry.register(
+            "wasted_tokens",
+            "Tokens of tries that failed before anything reached the caller, where they were told",
+            wasted.clone(),
+        );
+        registry.register(
+            "cost_usd",
+            "What answers that were handed on cost, by the prices of the configuration",
+            cost.clone(),
+        );
         registry.register("requests_in_flight", "Requests that have begun and not ended", in_flight.clone());
         registry.register_with_unit(
             "time_to_first_event",
@@ -195,9 +230,9 @@ impl Metrics {
                 }),
                 circuit: circuits.get_or_create(&labels).clone(),
                 first_content: first.get_or_create(&labels).clone(),
-                tokens: TOKENS.map(|kind| {
+                wasted: TOKENS.map(|kind| {
                     let labels = TokenLabels { provider: provider.clone(), model: model.clone(), kind };
-                    tokens.get_or_create(&labels).clone()
+                    wasted.get_or_create(&labels).clone()
                 }),
             }
         };
@@ -207,6 +242,8 @@ impl Metrics {
             unrouted: of_route("none"),
             registry,
             in_flight,
+            tokens,
+            cost,
         }))
     }
 
@@ -233,12 +270,24 @@ impl Metrics {
         handles.duration.observe(took.as_secs_f64());
     }
 
-    /// The tokens of an answer.
-    pub fn tokens(&self, target: &TargetName, usage: &Usage) {
-        let Some(handles) = self.0.targets.get(target) else { return };
-        let counts = [usage.input, usage.output, usage.cached, usage.reasoning];
-        for (counter, count) in handles.tokens.iter().zip(counts) {
-            counter.inc_by(count.unwrap_or(0));
+    /// The tokens of an answer, and what they cost where that is known.
+    pub(crate) fn spent(&self, target: &TargetName, route: Option<&str>, usage: &Usage, cost: Option<Usd>) {
+        if !self.0.targets.contains_key(target) {
+            return;
+        }
+        let route = route.filter(|route| self.0.routes.contains_key(*route)).unwrap_or("none");
+        let labels = RoutedLabels {
+            provider: target.provider.to_string(),
+            model: target.model.as_deref().unwrap_or(ANY).to_owned(),
+            route: route.to_owned(),
+        };
+        for (kind, count) in TOKENS.into_iter().zip(counts(usage)).filter(|(_, count)| *count > 0) {
+            let RoutedLabels { provider, model, route } = labels.clone();
+            let labels = RoutedTokenLabels { provider, model, route, kind };
+            self.0.tokens.get_or_create(&labels).inc_by(count);
+        }
+        if let Some(Usd(dollars)) = cost.filter(|Usd(dollars)| *dollars > 0.0) {
+            self.0.cost.get_or_create(&labels).inc_by(dollars);
         }
     }
 
@@ -300,6 +349,13 @@ impl Observe for Metrics {
     fn hedge(&self, to: &TargetName) {
         if let Some(handles) = self.0.targets.get(to) {
             handles.hedges.inc();
+        }
+    }
+
+    fn wasted(&self, target: &TargetName, usage: &Usage) {
+        let Some(handles) = self.0.targets.get(target) else { return };
+        for (counter, count) in handles.wasted.iter().zip(counts(usage)) {
+            counter.inc_by(count);
         }
     }
 

@@ -259,7 +259,12 @@ fn hand_on(
     record.answered(&parts.headers, served);
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
-    let headers = reply::answer(&parts.headers, served, parts.extensions.get::<Cached>(), stream);
+    let cached = parts.extensions.get::<Cached>();
+    let mut headers = reply::answer(&parts.headers, served, cached, stream);
+    // Of a stream it is known at its end; an answer that was kept costs nothing again.
+    if let (false, None, Some(cost)) = (stream, cached, record.cost()) {
+        reply::put_cost(&mut headers, cost);
+    }
     let body = if stream {
         ReplyBody::stream(body, teller, app.cut.clone(), record)
     } else {

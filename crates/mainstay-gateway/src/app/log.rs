@@ -1,6 +1,7 @@
 //! One line a request: who answered, how it went, how long it took. No payload, no header, no key.
 
 use super::{Inner, calls::Failure, reply};
+use crate::cost::Usd;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay::{
     judge::UsageCell,
@@ -21,6 +22,8 @@ pub(super) struct Record {
     pub(super) target: Option<Arc<TargetName>>,
     /// The provider's own id of the request that was answered, for those who ask it for help.
     pub(super) their_id: Option<HeaderValue>,
+    /// The model that was asked of the target.
+    pub(super) asked: Option<Arc<str>>,
     pub(super) usage: UsageCell,
     pub(super) tries: u32,
     pub(super) status: Option<StatusCode>,
@@ -43,6 +46,7 @@ impl Record {
             stream: false,
             target: None,
             their_id: None,
+            asked: None,
             usage: UsageCell::default(),
             tries: 0,
             status: None,
@@ -62,6 +66,7 @@ impl Record {
         self.their_id = reply::provider_id(headers).cloned();
         if let Some(served) = served {
             self.target = Some(served.target.clone());
+            self.asked = Some(served.model.clone());
             self.tries = served.tries;
         }
     }
@@ -78,6 +83,12 @@ impl Record {
             }
         });
     }
+
+    /// What the answer cost so far, if its price and its tokens are known.
+    pub(super) fn cost(&self) -> Option<Usd> {
+        let (target, asked) = (self.target.as_ref()?, self.asked.as_ref()?);
+        self.app.prices.cost(&target.provider, asked, &self.usage.get())
+    }
 }
 
 /// The longest name of a model that a log line shows.
@@ -89,9 +100,9 @@ impl Drop for Record {
         // What HTTP has no status for: the caller left before there was one.
         let status = self.status.map_or(499, |status| status.as_u16());
         self.app.metrics.end(self.route.as_deref(), status, took);
-        let usage = self.usage.get();
+        let (usage, cost) = (self.usage.get(), self.cost());
         if let Some(target) = &self.target {
-            self.app.metrics.tokens(target, &usage);
+            self.app.metrics.spent(target, self.route.as_deref(), &usage, cost);
         }
         let model: String = self.model.as_deref().unwrap_or_default().chars().take(LONGEST_NAME).collect();
         tracing::info!(
@@ -109,6 +120,7 @@ impl Drop for Record {
             head_ms = self.head_after.map(|after| after.as_millis() as u64),
             tokens_in = usage.input,
             tokens_out = usage.output,
+            cost_usd = cost.map(tracing::field::display),
             "request"
         );
     }

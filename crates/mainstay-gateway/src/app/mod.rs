@@ -6,6 +6,8 @@ mod id;
 mod log;
 mod models;
 mod reply;
+#[cfg(test)]
+mod spent_tests;
 mod status;
 mod stream;
 mod upload;
@@ -15,6 +17,7 @@ pub use self::stream::ReplyBody;
 
 use crate::{
     config::Config,
+    cost::Prices,
     metrics::Metrics,
     stack::{self, StackError},
 };
@@ -55,6 +58,7 @@ pub(crate) struct Inner {
     targets: Vec<Target>,
     models: ModelList,
     metrics: Metrics,
+    prices: Prices,
     redactor: Redactor,
     lenient: BTreeSet<String>,
     max_request_body: u64,
@@ -84,6 +88,7 @@ impl App {
             router: stacks.router,
             targets: stacks.targets,
             metrics,
+            prices: Prices::new(&config.prices),
             redactor: stacks.redactor,
             lenient: stacks.lenient,
             max_request_body: config.server.max_request_body,

@@ -7,6 +7,7 @@
 //! provider calls the request goes by its own name where it has one (`request-id`, `apim-request-id`), else in
 //! `x-mainstay-provider-request-id`; the log has it as `their_id`.
 
+use crate::cost::Usd;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use mainstay::{
     dialect::ErrorFamily,
@@ -57,6 +58,13 @@ pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
         if is_handed_on(name) && !to.contains_key(name) {
             to.append(name.clone(), value.clone());
         }
+    }
+}
+
+/// Says what an answer cost.
+pub(super) fn put_cost(headers: &mut HeaderMap, cost: Usd) {
+    if let Ok(value) = HeaderValue::from_str(&cost.to_string()) {
+        headers.insert("x-mainstay-cost", value);
     }
 }
 

@@ -53,7 +53,7 @@ use toml::de::DeTable;
 
 pub use self::problem::{ConfigError, Problem, Warning};
 pub use self::secret::{ApiKey, KeySource, Proxy, ProxyUrl};
-use self::settings::{Provider, Route, Server};
+use self::settings::{Priced, Provider, Route, Server};
 
 /// No configuration is longer; a path that leads elsewhere is not read on.
 const LONGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -69,6 +69,8 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// In the order of the file. Every target's provider is there.
     pub routes: Vec<Route>,
+    /// What models cost, in the order of the file.
+    pub prices: Vec<Priced>,
     /// What works but is hardly meant, in the order of the file.
     pub warnings: Vec<Warning>,
 }
@@ -108,8 +110,8 @@ impl Config {
         let config = if wrong.is_empty() { Some(sections(&doc)) } else { None };
         let (problems, more, warnings) = doc.finish();
         match config {
-            Some((server, providers, routes)) if problems.is_empty() => {
-                Ok(Self { file: file_name.to_owned(), server, providers, routes, warnings })
+            Some((server, providers, routes, prices)) if problems.is_empty() => {
+                Ok(Self { file: file_name.to_owned(), server, providers, routes, prices, warnings })
             }
             _ => Err(ConfigError::Invalid { file: file_name.to_owned(), problems, more }),
         }
@@ -136,7 +138,7 @@ fn syntax(doc: &doc::Doc<'_>, text: &str, error: &toml::de::Error) {
     doc.problem(span.start, "", format!("a slip in the syntax: {found}"), expected);
 }
 
-fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>) {
+fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>, Vec<Priced>) {
     let mut root = doc.root();
     let server = root.table("server").map(read::server).unwrap_or_default();
     let defaults = root.table("defaults").map(read::defaults).unwrap_or_default();
@@ -150,9 +152,10 @@ fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>) {
         .map(|table| read::providers(&table, &defaults, PROVIDERS))
         .unwrap_or_default();
     let routes = root.get("routes").map(|v| read::routes(&v, &names)).unwrap_or_default();
+    let prices = root.table("prices").map(|table| read::prices(&table, &names)).unwrap_or_default();
     root.finish(|_| None);
     check::whole(doc, &server, &providers, &routes);
-    (server, providers, routes)
+    (server, providers, routes, prices)
 }
 
 /// Reads `ADDRESS:PORT` as `server.listen` does.

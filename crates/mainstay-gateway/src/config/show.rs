@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Config;
 use super::secret::Proxy;
 use super::settings::{
-    Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Protocol, Provider, Recovery, Retry, Route,
-    Serve, Server, Sticky, Strategy, Target, Timeout, Translation, WhenExhausted,
+    Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Priced, Protocol, Provider, Recovery, Retry,
+    Route, Serve, Server, Sticky, Strategy, Target, Timeout, Translation, WhenExhausted,
 };
 use super::units::{show_duration, show_rate, show_size};
 
@@ -22,6 +22,9 @@ impl Config {
         }
         for route in &self.routes {
             self::route(&mut out, route);
+        }
+        for priced in &self.prices {
+            self::priced(&mut out, priced);
         }
         out.0
     }
@@ -255,6 +258,17 @@ fn route(out: &mut Out, r: &Route) {
             Translation::Lenient => "lenient",
         },
     );
+}
+
+fn priced(out: &mut Out, p: &Priced) {
+    let key = match &p.provider {
+        Some(provider) => format!("{provider}/{}", p.model),
+        None => p.model.clone(),
+    };
+    out.head(format_args!("[prices.{}]", name(&key)));
+    out.raw("input", format_args!("{:?}", p.price.input));
+    out.raw("output", format_args!("{:?}", p.price.output));
+    out.raw("cached", format_args!("{:?}", p.price.cached));
 }
 
 fn target(target: &Target) -> String {

@@ -83,7 +83,7 @@ impl UsageCell {
         replies.before = replies.before + std::mem::take(&mut replies.current);
     }
 
-    fn set(&self, usage: Usage) {
+    pub(crate) fn set(&self, usage: Usage) {
         self.0.lock().current = usage;
     }
 }

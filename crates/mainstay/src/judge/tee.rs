@@ -157,6 +157,8 @@ where
 
     /// From here on nothing can be tried again: what only matters for that is let go.
     pub(super) fn commit(&mut self) {
+        // Some tell the tokens of the question first; a caller that leaves has asked it all the same.
+        self.note_usage();
         self.headers = HeaderMap::new();
     }
 

@@ -4,7 +4,10 @@
 //! stream's try ends when the stream does.
 
 use super::pace::Pace;
-use crate::dialect;
+use crate::{
+    dialect::{self, Usage},
+    judge::UsageCell,
+};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -184,6 +187,11 @@ pub trait Observe: Send + Sync {
     fn hedge(&self, to: &TargetName) {
         let _ = to;
     }
+    /// A try failed, or was given up, before anything of its reply had reached the caller, and had told its tokens.
+    /// Told only of calls that have a [`UsageCell`].
+    fn wasted(&self, target: &TargetName, usage: &Usage) {
+        let _ = (target, usage);
+    }
     /// A stream was cut at `from` after its first content, and `to` goes on with it; `None`: nobody could.
     fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
         let _ = (from, to);
@@ -250,7 +258,8 @@ where
         self.inner.poll_ready(cx).map_err(Into::into)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let usage = request.extensions_mut().get_mut::<UsageCell>().map(TryUsage::new);
         let extensions = request.extensions();
         let log = extensions.get::<AttemptLog>().cloned().unwrap_or_default();
         let model = match extensions.get::<AskedModel>() {
@@ -261,7 +270,8 @@ where
             self.layer.observer.retry(&self.layer.target);
         }
         log.begin();
-        let record = Record { layer: self.layer.clone(), log, model, since: Instant::now(), open: true };
+        let record =
+            Record { layer: self.layer.clone(), log, model, since: Instant::now(), open: true, usage };
         AttemptFuture { inner: self.inner.call(request), record: Some(record) }
     }
 }
@@ -274,11 +284,37 @@ struct Record {
     model: Arc<str>,
     since: Instant,
     open: bool,
+    usage: Option<TryUsage>,
+}
+
+/// The tokens of one try, apart from those of the call: what a failed try used is not the answer's.
+#[derive(Debug)]
+struct TryUsage {
+    call: UsageCell,
+    own: UsageCell,
+    /// Something of the reply goes to the caller.
+    handed_on: bool,
+}
+
+impl TryUsage {
+    /// Puts a cell of the try's own in place of the call's, for the judge below to write to.
+    fn new(cell: &mut UsageCell) -> Self {
+        let own = UsageCell::default();
+        Self { call: std::mem::replace(cell, own.clone()), own, handed_on: false }
+    }
 }
 
 impl Record {
     fn succeed(&mut self) {
+        self.hand_on();
         self.end(Class::Success);
+    }
+
+    /// From now on the reply is the caller's.
+    fn hand_on(&mut self) {
+        if let Some(usage) = &mut self.usage {
+            usage.handed_on = true;
+        }
     }
 
     fn fail(&mut self, verdict: &Verdict, status: Option<StatusCode>, reply: Option<LastReply>) {
@@ -308,7 +344,21 @@ impl Record {
 
     fn end(&mut self, class: Class) {
         if std::mem::take(&mut self.open) {
+            self.settle_usage();
             self.layer.observer.attempt(&self.layer.target, class, self.since.elapsed());
+        }
+    }
+
+    fn settle_usage(&mut self) {
+        let Some(TryUsage { call, own, handed_on }) = self.usage.take() else { return };
+        let usage = own.get();
+        if usage == Usage::default() {
+            return;
+        }
+        if handed_on {
+            call.set(usage);
+        } else {
+            self.layer.observer.wasted(&self.layer.target, &usage);
         }
     }
 }
@@ -370,6 +420,7 @@ where
                         record.succeed();
                     } else {
                         let took = record.since.elapsed();
+                        record.hand_on();
                         record.layer.pace.record(true, took);
                         record.layer.observer.first_content(&record.layer.target, took);
                     }
@@ -435,5 +486,77 @@ where
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{body::RequestBody, judge::JudgeLayer, provider::Kind};
+    use http_body_util::BodyExt;
+    use mainstay_layers::retry::RetryLayer;
+    use mainstay_testkit::{
+        bodies,
+        memory::{FaultBody, Reply, ScriptedService},
+    };
+    use tower::{ServiceBuilder, ServiceExt};
+
+    #[derive(Default)]
+    struct Wasted(Mutex<Usage>);
+
+    impl Observe for Wasted {
+        fn wasted(&self, _: &TargetName, usage: &Usage) {
+            let mut all = self.0.lock();
+            *all = *all + *usage;
+        }
+    }
+
+    /// The tokens of the answer, and those that were wasted, as input and output.
+    async fn counted(replies: impl IntoIterator<Item = Reply>, read_to_the_end: bool) -> [Option<u64>; 4] {
+        let wasted = Arc::new(Wasted::default());
+        let stack = ServiceBuilder::new()
+            .layer(RetryLayer::new())
+            .layer(AttemptLayer::new(Arc::new("a".into()), wasted.clone()))
+            .layer(JudgeLayer::new(Kind::Anthropic))
+            .service(ScriptedService::new(replies));
+        let cell = UsageCell::default();
+        let mut request = Request::post("/v1/messages").body(RequestBody::default()).unwrap();
+        request.extensions_mut().insert(cell.clone());
+        let reply = stack.oneshot(request).await.unwrap();
+        if read_to_the_end {
+            let _ = reply.into_body().collect().await;
+        } else {
+            drop(reply);
+        }
+        let (answer, wasted) = (cell.get(), *wasted.0.lock());
+        [answer.input, answer.output, wasted.input, wasted.output]
+    }
+
+    fn stream(events: usize, end: FaultBody) -> Reply {
+        Reply::sse(bodies::anthropic_events(["Hel", "lo"]).into_iter().take(events), end)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_failed_try_used_is_told_apart_from_the_answer() {
+        let [input, output, ..] = counted([stream(99, FaultBody::new())], true).await;
+        assert!(input.is_some() && output.is_some());
+        // The question is told with the head of the stream, before anything of the answer.
+        let cut = stream(1, FaultBody::new().fail("reset"));
+        let counts = counted([cut, stream(99, FaultBody::new())], true).await;
+        assert_eq!((counts[..2].to_vec(), counts[2]), (vec![input, output], input));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_reached_the_caller_is_not_wasted_however_it_ended() {
+        for (end, read) in [(FaultBody::new().fail("reset"), true), (FaultBody::new().silence(), false)] {
+            let [input, _, wasted, _] = counted([stream(4, end)], read).await;
+            assert!(input.is_some() && wasted.is_none(), "{read}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_tokens_of_a_whole_reply_are_known_with_its_head() {
+        let [input, output, ..] = counted([Reply::json(200, &bodies::anthropic_message("hi"))], false).await;
+        assert!(input.is_some() && output.is_some());
     }
 }

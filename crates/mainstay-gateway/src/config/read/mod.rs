@@ -4,6 +4,7 @@
 //! provider's own tables. Merging key by key needs nothing else.
 
 mod credentials;
+mod price;
 mod provider;
 mod route;
 mod server;
@@ -11,6 +12,7 @@ mod tables;
 mod url;
 
 pub(super) use credentials::read as text;
+pub(super) use price::prices;
 pub(super) use provider::providers;
 pub(super) use route::routes;
 pub(super) use server::{listen_address, server};

@@ -3,11 +3,13 @@
 //! `None` is "off" throughout (`"0s"`, `"0"` or `0` in the file). Where there is no `Option`, the setting bounds
 //! something that must be bounded and cannot be switched off.
 
+mod price;
 mod provider;
 mod route;
 mod server;
 mod tables;
 
+pub use self::price::{Price, Priced};
 pub use self::provider::{BaseUrl, Protocol, Provider};
 pub use self::route::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,

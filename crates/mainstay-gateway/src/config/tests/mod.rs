@@ -4,6 +4,7 @@ mod accepted;
 mod defaults;
 mod example;
 mod explained;
+mod prices;
 mod refused;
 mod secrets;
 mod units;
