@@ -75,10 +75,10 @@ async fn gaps(target: &Target, connections: usize) -> Vec<Duration> {
     .await
 }
 
-/// The times to the first event of many short streams.
+/// The times to the first event of many short streams: of one word and an end, since one without a word is no answer.
 async fn firsts(target: &Target, connections: usize, streams: usize) -> Vec<Duration> {
     each(target, connections, streams.div_ceil(connections), |mut caller| async move {
-        let (first, _) = caller.stream(streaming(1, GAP)).await;
+        let (first, _) = caller.stream(streaming(2, GAP)).await;
         (caller, vec![first])
     })
     .await
