@@ -154,6 +154,7 @@ impl Provider {
     }
 
     /// By value, so that what it gives borrows nothing.
+    #[expect(clippy::type_complexity, reason = "an unnamed stack, erased once by each who takes it")]
     fn layers(
         self,
         name: Arc<TargetName>,
