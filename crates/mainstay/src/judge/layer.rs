@@ -139,7 +139,7 @@ mod tests {
     use http_body_util::Full;
     use mainstay_layers::classify::Class;
     use std::convert::Infallible;
-    use tower::{Layer as _, ServiceExt, service_fn};
+    use tower::{ServiceExt, service_fn};
 
     async fn judged(status: u16, body: &'static str) -> Class {
         let service = service_fn(move |_: Request<()>| async move {
