@@ -154,6 +154,7 @@ impl Provider {
     }
 
     /// By value, so that what it gives borrows nothing.
+    #[allow(clippy::type_complexity, reason = "the bounds of a service that is not named, once")]
     fn layers(
         self,
         name: Arc<TargetName>,
