@@ -87,11 +87,9 @@ async fn ask(
     State(providers): State<Arc<[Provider]>>,
     Json(asked): Json<Value>,
 ) -> Result<Response<Body>, AppError> {
-    let question = asked
-        .get("question")
-        .and_then(|one| one.as_str())
-        .ok_or(AppError::invalid("a question is missing"))?;
-    let stream = asked.get("stream").and_then(|one| one.as_bool()).unwrap_or(false);
+    let question =
+        asked.get("question").and_then(Value::as_str).ok_or(AppError::invalid("a question is missing"))?;
+    let stream = asked.get("stream").and_then(Value::as_bool).unwrap_or(false);
     let body =
         json!({"model": "demo", "stream": stream, "messages": [{"role": "user", "content": question}]});
     let body = Bytes::from(body.to_string());

@@ -65,7 +65,10 @@ async fn main() -> Result<(), BoxError> {
     println!("POST /ask");
     let (head, answer) = call(&client, format!("{two}/ask"), json!({"question": "hi"})).await?;
     let answer: Value = serde_json::from_str(&answer)?;
-    println!("{head}: {}", answer["choices"][0]["message"]["content"].as_str().unwrap_or_default());
+    println!(
+        "{head}: {}",
+        answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default()
+    );
     println!("POST /ask, as a stream");
     let (head, answer) =
         call(&client, format!("{two}/ask"), json!({"question": "hi", "stream": true})).await?;
@@ -79,7 +82,7 @@ async fn main() -> Result<(), BoxError> {
     for _ in 0..2 {
         let (head, error) = call(&client, format!("{one}/ask"), json!({"question": "hi"})).await?;
         let error: Value = serde_json::from_str(&error)?;
-        println!("{head} {}", json!({"code": error["error"]["code"]}));
+        println!("{head} {}", json!({"code": error.pointer("/error/code")}));
     }
     println!("GET /health");
     let (head, states) = call(&client, format!("{one}/health"), Value::Null).await?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_test::{assert_pending, task};
 use tower::{Layer, Service, ServiceExt};
 
+#[allow(clippy::unwrap_used, reason = "in a test that is an assertion")]
 fn call(team: &'static str) -> Request<FaultBody> {
     Request::post("/").header("x-team", team).body(FaultBody::new()).unwrap()
 }

@@ -1,7 +1,14 @@
 //! A stack of layers around a hyper client, in one's own `ServiceBuilder`, against the scripted providers of the demo.
 //!
-//! `cargo run -p example-stack` prints how a provider that fails twice was asked three times, and how the circuit of one
-//! that is down opens.
+//! Shows how a provider that fails twice is asked three times, and how the circuit of one that is down opens.
+//!
+//! `cargo run -p example-stack` prints
+//!
+//! ```text
+//! flaky: 200 after 3 tries: Hello from the demo. You asked demo, and this answer came through.
+//! down, call 1: transport; circuit open
+//! down, call 2: rejected; circuit open
+//! ```
 
 use bytes::Bytes;
 use http::{Request, Uri};
@@ -13,6 +20,7 @@ use mainstay::{
     judge::JudgeLayer,
     layers::{
         breaker::{self, CircuitBreaker, CircuitBreakerLayer},
+        classify::{Classify, HttpClassifier},
         limit::BodyLimitLayer,
         retry::{Jitter, RetryLayer, RetryOutcome},
         timeout::{TimeoutConfig, TimeoutLayer},
@@ -20,6 +28,7 @@ use mainstay::{
     provider::Kind,
 };
 use mainstay_testkit::demo::DemoProviders;
+use serde_json::Value;
 use std::time::Duration;
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -35,7 +44,11 @@ async fn main() -> Result<(), BoxError> {
     for call in 1..=2 {
         match ask(demo.down.base_url(), &down).await {
             Ok((status, ..)) => println!("down, call {call}: {status}"),
-            Err(error) => println!("down, call {call}: {error}; circuit {}", down.state().as_str()),
+            Err(error) => {
+                let verdict = HttpClassifier::new().error(&*error);
+                let (class, state) = (verdict.class, down.state().as_str());
+                println!("down, call {call}: {class}; circuit {state}");
+            }
         }
     }
     Ok(())
@@ -61,6 +74,7 @@ async fn ask(base_url: &str, breaker: &CircuitBreaker) -> Result<(u16, u32, Stri
     let reply = service.oneshot(request).await?;
     let status = reply.status().as_u16();
     let tries = reply.extensions().get::<RetryOutcome>().map_or(1, |outcome| outcome.attempts);
-    let answer = reply.into_body().collect().await?.to_bytes();
-    Ok((status, tries, String::from_utf8_lossy(&answer).chars().take(60).collect()))
+    let answer: Value = serde_json::from_slice(&reply.into_body().collect().await?.to_bytes())?;
+    let words = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
+    Ok((status, tries, words.to_owned()))
 }

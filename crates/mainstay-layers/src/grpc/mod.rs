@@ -60,7 +60,8 @@ mod layer;
 mod service;
 mod status;
 
-#[cfg(test)]
+// They go through the errors of the other layers.
+#[cfg(all(test, feature = "breaker", feature = "limit", feature = "timeout"))]
 mod tests;
 
 pub use self::body::ResponseBody;

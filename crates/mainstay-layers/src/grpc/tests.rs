@@ -208,10 +208,10 @@ async fn each_try_tells_what_is_left_and_how_many_there_were() {
         request
     };
     let deadline = Deadline::after(2 * SECOND);
-    let first = service.clone().oneshot(request(None, Some(deadline))).await.unwrap();
+    let first = service.oneshot(request(None, Some(deadline))).await.unwrap();
     assert_eq!(first, (Some("2000000u".into()), None));
     tokio::time::advance(SECOND / 2).await;
-    let third = service.clone().oneshot(request(Some(3), Some(deadline))).await.unwrap();
+    let third = service.oneshot(request(Some(3), Some(deadline))).await.unwrap();
     assert_eq!(third, (Some("1500000u".into()), Some("2".into())));
     // Without a deadline the header of the caller stays.
     assert_eq!(service.oneshot(request(None, None)).await.unwrap().0, Some("9S".into()));

@@ -26,8 +26,10 @@ fn trailers() -> HeaderMap {
     trailers
 }
 
+type NamedBody = (&'static str, fn() -> FaultBody);
+
 /// Each way in which a good body can come.
-const BODIES: &[(&str, fn() -> FaultBody)] = &[
+const BODIES: &[NamedBody] = &[
     ("empty", FaultBody::new),
     ("one frame", || FaultBody::from("a")),
     ("several frames", || FaultBody::new().frames(["a", "", "bcd"])),
