@@ -61,8 +61,11 @@ fn attempt() -> AttemptLayer {
     AttemptLayer::new(Arc::new(TargetName::parse("a")), Arc::new(Nobody))
 }
 
+/// A box's name, and the box around what is under test.
+type Named = (&'static str, fn(Under) -> Stack);
+
 /// Each layer alone, all of them, and the router above them.
-const ALL: &[(&str, fn(Under) -> Stack)] = &[
+const ALL: &[Named] = &[
     ("judge", |under| erase(judge().layer(under))),
     ("endpoint", |under| erase(endpoint().layer(under))),
     ("attempt", |under| erase(attempt().layer(under))),

@@ -84,7 +84,6 @@ async fn serve(cli: &Cli) -> ExitCode {
         max_headers: config.server.max_headers,
         drain: config.server.drain,
         write_idle: config.server.write_idle,
-        ..ServerConfig::default()
     };
     let bound =
         Server::bind(listen, app.clone(), bounds).await.and_then(|server| Ok((server.address()?, server)));

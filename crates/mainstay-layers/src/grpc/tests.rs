@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, reason = "in a test that is an assertion")]
+
 use super::{GrpcCallLayer, GrpcStatus, GrpcTryLayer};
 use crate::{
     BoxError,
