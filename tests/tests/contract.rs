@@ -61,8 +61,10 @@ fn attempt() -> AttemptLayer {
     AttemptLayer::new(Arc::new(TargetName::parse("a")), Arc::new(Nobody))
 }
 
+type Case = (&'static str, fn(Under) -> Stack);
+
 /// Each layer alone, all of them, and the router above them.
-const ALL: &[(&str, fn(Under) -> Stack)] = &[
+const ALL: &[Case] = &[
     ("judge", |under| erase(judge().layer(under))),
     ("endpoint", |under| erase(endpoint().layer(under))),
     ("attempt", |under| erase(attempt().layer(under))),
