@@ -61,11 +61,10 @@ fn attempt() -> AttemptLayer {
     AttemptLayer::new(Arc::new(TargetName::parse("a")), Arc::new(Nobody))
 }
 
-/// A box's name, and the box around what is under test.
-type Named = (&'static str, fn(Under) -> Stack);
+type Case = (&'static str, fn(Under) -> Stack);
 
 /// Each layer alone, all of them, and the router above them.
-const ALL: &[Named] = &[
+const ALL: &[Case] = &[
     ("judge", |under| erase(judge().layer(under))),
     ("endpoint", |under| erase(endpoint().layer(under))),
     ("attempt", |under| erase(attempt().layer(under))),

@@ -61,7 +61,8 @@ mod service;
 mod status;
 
 // They go through the errors of the other layers.
-#[cfg(all(test, feature = "breaker", feature = "limit", feature = "timeout"))]
+#[cfg(test)]
+#[cfg(all(feature = "breaker", feature = "limit", feature = "timeout"))]
 mod tests;
 
 pub use self::body::ResponseBody;
