@@ -7,8 +7,8 @@
 //!
 //! - An event means the same to a reader that has seen content, and may take the short way, as to a fresh one, which
 //!   reads it in full. The one licence of the short way: what it takes for content may be something else that says
-//!   nothing, or be broken elsewhere, and so the length of the text may differ. Never an error, an end, a count of
-//!   tokens, a tool call.
+//!   nothing, or be broken elsewhere, and so the length of the text may differ; and choices without a number beside
+//!   one that has one are not counted. Never an error, an end, a count of tokens, a tool call.
 //! - What is an error by the documentation of the API is read as one.
 //! - An answer that was whole stays whole, unless there is an error, or a choice that was not heard of before.
 //! - The counts add up; an error is kept if and only if one was met.
@@ -94,7 +94,7 @@ impl Run {
             // From here on one has heard of a malformed event, and the other has not.
             return full == Meaning::Preamble;
         }
-        true
+        !has_unnumbered_choices(event)
     }
 
     fn totals(&self) {
@@ -129,6 +129,15 @@ fn read(dialect: Dialect, reader: &mut StreamReader, event: &Event) -> Meaning {
     decoder.push(Message::encode(&headers, event.data()));
     let message = decoder.next_message().expect("it is well-formed").expect("it is whole");
     reader.read_message(&message)
+}
+
+/// Whether an event has several choices, and one of them no number. The short way does not count those.
+fn has_unnumbered_choices(event: &Event) -> bool {
+    let json = String::from_utf8_lossy(event.data());
+    slow::all(&json, "choices").into_iter().any(|choices| {
+        let choices = slow::items(choices);
+        choices.len() > 1 && choices.iter().any(|choice| slow::all(choice, "index").is_empty())
+    })
 }
 
 /// Whether an event may tell of a choice that was not known.
