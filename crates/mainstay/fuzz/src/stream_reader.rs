@@ -11,6 +11,7 @@
 //!   one that has one are not counted. Never an error, an end, a count of tokens, a tool call.
 //! - What is an error by the documentation of the API is read as one.
 //! - An answer that was whole stays whole, unless there is an error, or a choice that was not heard of before.
+//! - It is whole when all that was begun was ended, by a slow reading, and then only.
 //! - The counts add up; an error is kept if and only if one was met.
 
 use crate::{grammar, input, slow};
@@ -55,12 +56,14 @@ struct Run {
     events: u64,
     malformed: u64,
     failed: bool,
+    ends: slow::Ends,
 }
 
 impl Run {
     fn new(dialect: Dialect) -> Self {
         let reader = || StreamReader::new(dialect);
-        Self { dialect, quick: reader(), full: reader(), events: 0, malformed: 0, failed: false }
+        let ends = slow::Ends::default();
+        Self { dialect, quick: reader(), full: reader(), events: 0, malformed: 0, failed: false, ends }
     }
 
     /// Reads an event in all ways; `false` where they have parted for good.
@@ -76,9 +79,12 @@ impl Run {
         self.events += 1;
         self.malformed += u64::from(meaning == Meaning::Malformed);
         self.failed |= meaning == Meaning::Error;
+        let name = std::str::from_utf8(event.name_bytes()).unwrap_or_default();
+        self.ends.take(self.dialect, name, event.data());
         if let Some(json) = slow::document(event.data()) {
-            let name = std::str::from_utf8(event.name_bytes()).unwrap_or_default().trim_start_matches('!');
-            if slow::is_error(self.dialect, Some(name), &json) && json.trim_start().starts_with(['{', '[']) {
+            if slow::is_error(self.dialect, Some(name.trim_start_matches('!')), &json)
+                && json.trim_start().starts_with(['{', '['])
+            {
                 assert_eq!((full, meaning), (Meaning::Error, Meaning::Error), "an error by the book");
             }
             if meaning == Meaning::Malformed {
@@ -108,6 +114,9 @@ impl Run {
         assert_eq!(state(quick), state(full));
         assert_eq!((quick.events(), quick.malformed()), (self.events, self.malformed));
         assert_eq!(quick.failure().is_some(), self.failed);
+        if let Some(whole) = self.ends.whole() {
+            assert_eq!(quick.is_complete(), whole && !self.failed, "whole: {:?}", self.ends);
+        }
         assert!(!(self.failed && (quick.is_complete() || quick.is_empty_answer())));
         let object = |reader: &StreamReader| {
             reader.failure().map(|failure| (failure.object.trim_ascii().to_vec(), failure.reason.clone()))
