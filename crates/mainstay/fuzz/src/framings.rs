@@ -134,9 +134,12 @@ fn written(message: &Message) {
     assert_eq!(decoder.finish(), Ok(None));
 }
 
+/// A header's name, and its value if that is text or bytes.
+type Field<'a> = (&'a [u8], Option<&'a [u8]>);
+
 struct Read<'a> {
     raw: &'a [u8],
-    headers: Vec<(&'a [u8], Option<&'a [u8]>)>,
+    headers: Vec<Field<'a>>,
     payload: &'a [u8],
 }
 
@@ -175,7 +178,7 @@ fn format(mut bytes: &[u8], limit: usize) -> (Vec<Read<'_>>, Option<FramingError
     (all, None)
 }
 
-fn fields(mut bytes: &[u8]) -> Option<Vec<(&[u8], Option<&[u8]>)>> {
+fn fields(mut bytes: &[u8]) -> Option<Vec<Field<'_>>> {
     let mut fields = Vec::new();
     while let Some((&length, rest)) = bytes.split_first() {
         let (name, rest) = rest.split_at_checked(length.into())?;

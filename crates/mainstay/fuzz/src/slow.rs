@@ -3,7 +3,7 @@
 use mainstay::dialect::{Dialect, Finish};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value, value::RawValue};
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// The document as text, if all of it can be read as a tree. Bytes that are no UTF-8 are replaced.
 pub fn document(data: &[u8]) -> Option<String> {
@@ -130,6 +130,83 @@ pub fn is_error(dialect: Dialect, name: Option<&str>, json: &str) -> bool {
             }
             _ => false,
         }
+}
+
+/// What a stream has said of its end.
+#[derive(Debug, Default)]
+pub struct Ends {
+    choices: BTreeSet<u64>,
+    finished: BTreeSet<u64>,
+    terminal: bool,
+    lost: bool,
+}
+
+impl Ends {
+    /// Takes the data of the next event.
+    pub fn take(&mut self, dialect: Dialect, name: &str, data: &[u8]) {
+        if data.trim_ascii() == b"[DONE]" {
+            self.terminal |= !matches!(dialect, Dialect::Messages | Dialect::Responses);
+            return;
+        }
+        let Some(json) = document(data) else {
+            // It may still be read by others: numbers without bounds, halves of characters.
+            self.lost |= data.trim_ascii().starts_with(b"{") || data.trim_ascii().starts_with(b"[");
+            return;
+        };
+        self.lost |= !items(&json).is_empty() || any_at(&json, &["x_groq", "choices"], &|_| true);
+        let kind = last_word(&json, "type").unwrap_or_else(|| name.to_owned());
+        match dialect {
+            Dialect::ChatCompletions | Dialect::Completions | Dialect::Embeddings => {
+                all(&json, "choices").into_iter().for_each(|list| self.list(list, &["finish_reason"]));
+            }
+            Dialect::Gemini => {
+                let ends = ["finishReason", "finish_reason"];
+                all(&json, "candidates").into_iter().for_each(|list| self.list(list, &ends));
+                let blocked = ["promptFeedback", "prompt_feedback"].iter().any(|feedback| {
+                    let at = |reason| any_at(&json, &[feedback, reason], &says_something);
+                    at("blockReason") || at("block_reason")
+                });
+                if blocked {
+                    self.choices.insert(0);
+                    self.finished.insert(0);
+                }
+            }
+            Dialect::Messages => self.terminal |= kind == "message_stop",
+            Dialect::Responses => {
+                self.terminal |= ["response.completed", "response.incomplete"].contains(&kind.as_str());
+            }
+            Dialect::Ollama => self.terminal |= all(&json, "done").last() == Some(&"true"),
+            _ => self.lost = true,
+        }
+    }
+
+    fn list(&mut self, list: &str, ends: &[&str]) {
+        for (place, choice) in items(list).into_iter().enumerate() {
+            let mut number = place as u64;
+            for index in all(choice, "index") {
+                match index.parse::<u64>() {
+                    Ok(index) if index < 100 => number = index,
+                    _ => self.lost |= index != "null",
+                }
+            }
+            self.choices.insert(number);
+            let ended = |end: &&str| {
+                any_at(choice, &[end], &|reason| match word(reason) {
+                    Some(reason) => Finish::of_reason(&reason).is_some(),
+                    None => reason != "null",
+                })
+            };
+            if ends.iter().any(ended) {
+                self.finished.insert(number);
+            }
+        }
+    }
+
+    /// Whether all was said; `None` where that cannot be known here.
+    pub fn whole(&self) -> Option<bool> {
+        let finished = !self.choices.is_empty() && self.choices == self.finished;
+        (!self.lost).then_some(self.terminal || finished)
+    }
 }
 
 /// Whether anything in a document, at any depth, could be read as an error.

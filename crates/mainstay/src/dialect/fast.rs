@@ -5,7 +5,7 @@
 //! errors is not one; keys that hide behind escapes (`"err\u006fr"`) are not missed, since such data is not accepted.
 
 use super::Dialect;
-use memchr::{memchr2, memmem::Finder};
+use memchr::{memchr, memchr2, memmem::Finder};
 use std::{fmt, ops::Range, sync::LazyLock};
 
 struct Marks {
@@ -175,7 +175,7 @@ fn find(dialect: Dialect, name: &[u8], data: &[u8], choices: u128) -> Option<Fou
                 _ => return None,
             };
             let plain = only_of(&marks.kind, data, &[name])
-                && marks.not_in_responses.iter().all(|key| only_null(key, data));
+                && (is_flat(data, &found) || marks.not_in_responses.iter().all(|key| only_null(key, data)));
             plain.then_some(found)?
         }
         _ => return None,
@@ -225,6 +225,13 @@ fn string_len(string: &[u8]) -> Option<usize> {
 /// Whether `key` stands nowhere but before a null.
 fn only_null(key: &Finder<'static>, data: &[u8]) -> bool {
     values(key, data).all(|(_, value)| value.is_some_and(|value| value.starts_with(b"null")))
+}
+
+/// Whether nothing stands in it that has fields of its own: the one cheap look that most events need.
+fn is_flat(data: &[u8], found: &Found) -> bool {
+    let Some(string) = &found.only else { return false };
+    let parts = [data.get(1..string.start), data.get(string.end..)];
+    parts.into_iter().all(|part| part.is_some_and(|part| memchr(b'{', part).is_none()))
 }
 
 /// Whether `key` stands nowhere but before one of these words. A type in the data outweighs the event's name.
