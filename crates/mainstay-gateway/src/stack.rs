@@ -16,8 +16,8 @@ use mainstay::{
     peek::Call,
     provider::Kind,
     route::{
-        AnswerCache, AttemptLayer, Failover, Fallback, Hedge, HedgeAfter, MemoryStore, Observe, Pace,
-        Prefill, Router, Serve, Sticky, Strategy, Target, TargetName, WhenExhausted,
+        AnswerCache, AttemptLayer, Cooldown, Failover, Fallback, Hedge, HedgeAfter, MemoryStore, Observe,
+        Pace, Prefill, Router, Serve, Sticky, Strategy, Target, TargetName, WhenExhausted,
     },
     secret::{ApiKey, Redactor},
     translate::TranslateLayer,
@@ -171,6 +171,7 @@ struct ProviderParts<'a> {
     client: Client,
     endpoint: EndpointLayer,
     places: ConcurrencyLimit,
+    key_cooldown: Cooldown,
     budget: Budget,
 }
 
@@ -195,6 +196,7 @@ impl<'a> ProviderParts<'a> {
             client: client(settings)?,
             endpoint,
             places: places.build(),
+            key_cooldown: Cooldown::new(),
             budget: Budget::new(budget.ratio, budget.floor),
         })
     }
@@ -221,6 +223,7 @@ impl<'a> ProviderParts<'a> {
         Target::new(name, stack)
             .with_breaker(breaker)
             .with_own_key(settings.api_key.is_some())
+            .with_key_cooldown(self.key_cooldown.clone())
             .with_prefill(prefill(self.kind))
             .with_pace(pace)
             .with_places(self.places.clone())

@@ -42,7 +42,7 @@ fn of_target(app: &Inner, target: &Target) -> Value {
                 "forced": seen.forced,
             })
         }),
-        "cooldown": target.cooldown().cooling().map(|cooling| {
+        "cooldown": target.key_cooldown().cooling().or_else(|| target.cooldown().cooling()).map(|cooling| {
             json!({
                 "left_s": seconds(cooling.left),
                 "class": cooling.verdict.class.as_str(),
@@ -89,7 +89,7 @@ pub(super) fn explain(app: &Inner, query: Option<&str>, headers: &HeaderMap) -> 
         .targets()
         .iter()
         .map(|target| {
-            let (now, wait) = now(target);
+            let (now, wait) = now(target, &model);
             json!({"target": target.name().to_string(), "now": now, "again_in_s": wait.map(seconds)})
         })
         .collect();
@@ -104,8 +104,9 @@ pub(super) fn explain(app: &Inner, query: Option<&str>, headers: &HeaderMap) -> 
 }
 
 /// What would happen to a call at this target, and how long that lasts.
-fn now(target: &Target) -> (&'static str, Option<Duration>) {
-    if let Some(cooling) = target.cooldown().cooling() {
+fn now(target: &Target, model: &str) -> (&'static str, Option<Duration>) {
+    let asked = target.name().model.as_deref().unwrap_or(model);
+    if let Some(cooling) = target.cooling_for(asked) {
         return ("passed_by: cooling", Some(cooling.left));
     }
     match target.breaker() {

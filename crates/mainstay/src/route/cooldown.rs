@@ -18,16 +18,28 @@ use tokio::time::Instant;
 /// How long a target cools whose reply named no time: out of credit, a refused key, a missing model.
 const UNTIMED: Duration = Duration::from_secs(30);
 
-/// The cooldown of one target. Clones share it.
+/// More models than this are not told apart; the one that is free again first is forgotten.
+const MOST: usize = 64;
+
+/// What cools at one target, or with one key. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Cooldown(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     start: Instant,
-    /// Milliseconds after `start` until which the target cools. What is asked on every call is this one load.
+    /// Milliseconds after `start` until which anything here cools. What is asked on every call is this one load.
     until: AtomicU64,
-    why: Mutex<Option<Why>>,
+    entries: Mutex<Vec<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// The model that it concerns; `None`: all.
+    model: Option<Arc<str>>,
+    until: Duration,
+    status: StatusCode,
+    verdict: Verdict,
 }
 
 /// Whose key and model a call used: what its failure says about the next call.
@@ -37,12 +49,6 @@ pub struct Scope {
     pub own_key: bool,
     /// The model is the target's own, the same for every caller.
     pub own_model: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Why {
-    status: StatusCode,
-    verdict: Verdict,
 }
 
 /// A target that cools, and why.
@@ -64,37 +70,50 @@ impl Default for Cooldown {
 }
 
 impl Cooldown {
-    /// A target that does not cool.
+    /// Nothing cools.
     pub fn new() -> Self {
-        Self(Arc::new(Shared { start: Instant::now(), until: AtomicU64::new(0), why: Mutex::new(None) }))
+        let entries = Mutex::new(Vec::new());
+        Self(Arc::new(Shared { start: Instant::now(), until: AtomicU64::new(0), entries }))
     }
 
-    /// Whether the target cools, and for how long.
+    /// Whether a call for `model` would have to wait, and for how long.
+    pub fn cooling_for(&self, model: &str) -> Option<Cooling> {
+        self.longest(|entry| entry.model.as_deref().is_none_or(|cools| cools == model))
+    }
+
+    /// What cools longest here, whatever model it concerns.
     pub fn cooling(&self) -> Option<Cooling> {
-        let until = self.0.until.load(Ordering::Acquire);
-        if until == 0 {
-            return None;
-        }
-        let left = Duration::from_millis(until).checked_sub(self.0.start.elapsed())?;
-        if left.is_zero() {
-            return None;
-        }
-        let why = self.0.why.lock().clone()?;
-        Some(Cooling { left, status: why.status, verdict: why.verdict })
+        self.longest(|_| true)
     }
 
-    /// Begins a cooldown if `verdict` calls for one; the later end wins.
+    fn longest(&self, concerns: impl Fn(&Entry) -> bool) -> Option<Cooling> {
+        let until = self.0.until.load(Ordering::Acquire);
+        let now = self.0.start.elapsed();
+        if Duration::from_millis(until) <= now {
+            return None;
+        }
+        let entries = self.0.entries.lock();
+        let entry = entries.iter().filter(|entry| entry.until > now && concerns(entry));
+        let entry = entry.max_by_key(|entry| entry.until)?;
+        let (status, verdict) = (entry.status, entry.verdict.clone());
+        Some(Cooling { left: entry.until - now, status, verdict })
+    }
+
+    /// Begins a cooldown if `verdict`, on a call for `model`, asks for one; the later end wins.
     ///
-    /// A rate limit cools for the wait that it named. What no wait cures cools only where another target exists to
-    /// answer meanwhile, or where the reply named a wait. What concerns a key cools nothing if the key was the caller's
-    /// own, what concerns a model nothing if the caller chose the name: one caller's mistake is no other's wait.
-    pub fn begin(&self, status: StatusCode, verdict: &Verdict, another_target: bool, scope: Scope) {
-        let concerns_others = match verdict.class {
-            Class::NotFound => scope.own_model,
-            Class::RateLimited | Class::QuotaExhausted | Class::Auth => scope.own_key,
-            _ => true,
-        };
-        if !concerns_others {
+    /// A rate limit cools for the wait that it named, a missing model where another target exists: both only that model.
+    /// What no wait cures cools only where another target exists to answer meanwhile, or where the reply named a wait. What
+    /// concerns a key cools nothing if the key was the caller's own: one caller's mistake is no other's wait.
+    pub fn begin(
+        &self,
+        status: StatusCode,
+        verdict: &Verdict,
+        another_target: bool,
+        scope: Scope,
+        model: &Arc<str>,
+    ) {
+        let of_key = matches!(verdict.class, Class::RateLimited | Class::QuotaExhausted | Class::Auth);
+        if of_key && !scope.own_key {
             return;
         }
         let span = match (verdict.class, verdict.wait) {
@@ -107,16 +126,32 @@ impl Cooldown {
             (Class::RateLimited, None) if another_target && verdict.retry == Some(false) => UNTIMED,
             _ => return,
         };
-        let until = u64::try_from((self.0.start.elapsed() + span).as_millis()).unwrap_or(u64::MAX);
-        let mut why = self.0.why.lock();
-        if self.0.until.load(Ordering::Relaxed) < until {
-            *why = Some(Why { status, verdict: verdict.clone() });
-            self.0.until.store(until, Ordering::Release);
+        let of_model = matches!(verdict.class, Class::RateLimited | Class::NotFound);
+        let model = (of_model && !scope.own_model).then(|| model.clone());
+        let now = self.0.start.elapsed();
+        let mut entries = self.0.entries.lock();
+        entries.retain(|entry| entry.until > now);
+        let until = now + span;
+        match entries.iter_mut().find(|entry| entry.model == model) {
+            Some(entry) if entry.until >= until => return,
+            Some(entry) => *entry = Entry { model, until, status, verdict: verdict.clone() },
+            None => {
+                if entries.len() >= MOST {
+                    let soonest = entries.iter().enumerate().min_by_key(|(_, entry)| entry.until);
+                    if let Some((soonest, _)) = soonest {
+                        entries.swap_remove(soonest);
+                    }
+                }
+                entries.push(Entry { model, until, status, verdict: verdict.clone() });
+            }
         }
+        let last = entries.iter().map(|entry| entry.until).max().unwrap_or_default();
+        self.0.until.store(u64::try_from(last.as_millis()).unwrap_or(u64::MAX), Ordering::Release);
     }
 
-    /// Ends the cooldown: an operator has mended what was wrong.
+    /// Ends every cooldown: an operator has mended what was wrong.
     pub fn clear(&self) {
+        self.0.entries.lock().clear();
         self.0.until.store(0, Ordering::Release);
     }
 }
@@ -135,8 +170,8 @@ mod tests {
     async fn the_later_end_wins_and_time_ends_it() {
         let cooldown = Cooldown::new();
         assert!(cooldown.cooling().is_none());
-        cooldown.begin(StatusCode::TOO_MANY_REQUESTS, &limited(10), false, OWN);
-        cooldown.begin(StatusCode::TOO_MANY_REQUESTS, &limited(3), false, OWN);
+        cooldown.begin(StatusCode::TOO_MANY_REQUESTS, &limited(10), false, OWN, &"m".into());
+        cooldown.begin(StatusCode::TOO_MANY_REQUESTS, &limited(3), false, OWN, &"m".into());
         tokio::time::advance(Duration::from_secs(4)).await;
         assert_eq!(cooldown.cooling().unwrap().left, Duration::from_secs(6));
         tokio::time::advance(Duration::from_secs(6)).await;
@@ -147,29 +182,43 @@ mod tests {
     async fn what_no_wait_cures_cools_only_where_another_target_is() {
         for class in [Class::QuotaExhausted, Class::Auth, Class::NotFound] {
             let cooldown = Cooldown::new();
-            cooldown.begin(StatusCode::UNAUTHORIZED, &class.into(), false, OWN);
+            cooldown.begin(StatusCode::UNAUTHORIZED, &class.into(), false, OWN, &"m".into());
             assert!(cooldown.cooling().is_none(), "{class}");
-            cooldown.begin(StatusCode::UNAUTHORIZED, &class.into(), true, OWN);
+            cooldown.begin(StatusCode::UNAUTHORIZED, &class.into(), true, OWN, &"m".into());
             assert!(cooldown.cooling().is_some(), "{class}");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_callers_key_or_model_is_no_other_callers_wait() {
+    async fn one_callers_key_is_no_other_callers_wait() {
         let cooldown = Cooldown::new();
         let theirs = Scope { own_key: false, own_model: false };
-        for verdict in [limited(9), Class::Auth.into(), Class::NotFound.into(), Class::QuotaExhausted.into()]
-        {
-            cooldown.begin(StatusCode::UNAUTHORIZED, &verdict, true, theirs);
+        for verdict in [limited(9), Class::Auth.into(), Class::QuotaExhausted.into()] {
+            cooldown.begin(StatusCode::UNAUTHORIZED, &verdict, true, theirs, &"m".into());
         }
         assert!(cooldown.cooling().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_one_model_leaves_the_others_alone_and_names_made_up_by_callers_are_bounded() {
+        let theirs = Scope { own_key: true, own_model: false };
+        let cooldown = Cooldown::new();
+        cooldown.begin(StatusCode::TOO_MANY_REQUESTS, &limited(9), false, theirs, &"big".into());
+        assert!(cooldown.cooling_for("big").is_some() && cooldown.cooling_for("small").is_none());
+        for n in 0..1000 {
+            let name = format!("made-up-{n}").into();
+            cooldown.begin(StatusCode::NOT_FOUND, &Class::NotFound.into(), true, theirs, &name);
+        }
+        assert_eq!(cooldown.0.entries.lock().len(), MOST);
+        cooldown.begin(StatusCode::UNAUTHORIZED, &Class::Auth.into(), true, theirs, &"big".into());
+        assert!(cooldown.cooling_for("small").is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_failure_or_a_rate_limit_without_a_wait_cools_nothing() {
         let cooldown = Cooldown::new();
         for class in [Class::ServerError, Class::RateLimited, Class::InvalidRequest, Class::Timeout] {
-            cooldown.begin(StatusCode::BAD_GATEWAY, &class.into(), true, OWN);
+            cooldown.begin(StatusCode::BAD_GATEWAY, &class.into(), true, OWN, &"m".into());
         }
         assert!(cooldown.cooling().is_none());
     }

@@ -8,10 +8,16 @@ use super::{
 };
 use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
-use mainstay_layers::{BoxError, breaker::CircuitBreaker, concurrency::ConcurrencyLimit, retry::Budget};
+use mainstay_layers::{
+    BoxError,
+    breaker::CircuitBreaker,
+    classify::{Class, Verdict},
+    concurrency::ConcurrencyLimit,
+    retry::Budget,
+};
 use std::{fmt, sync::Arc, time::Duration};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_service::Service;
@@ -34,6 +40,7 @@ pub struct Target {
     pub(super) stack: Stack,
     breaker: Option<CircuitBreaker>,
     cooldown: Cooldown,
+    key_cooldown: Cooldown,
     takes: Option<Takes>,
     own_key: bool,
     prefill: Prefill,
@@ -74,6 +81,7 @@ impl Target {
             stack: BoxCloneSyncService::new(stack),
             breaker: None,
             cooldown: Cooldown::new(),
+            key_cooldown: Cooldown::new(),
             takes: None,
             own_key: true,
             prefill: Prefill::default(),
@@ -87,6 +95,13 @@ impl Target {
     #[must_use]
     pub fn with_breaker(mut self, breaker: CircuitBreaker) -> Self {
         self.breaker = Some(breaker);
+        self
+    }
+
+    /// What cools with the key, shared with the other targets that have the same one.
+    #[must_use]
+    pub fn with_key_cooldown(mut self, cooldown: Cooldown) -> Self {
+        self.key_cooldown = cooldown;
         self
     }
 
@@ -184,14 +199,29 @@ impl Target {
         self.breaker.as_ref()
     }
 
-    /// Its cooldown.
+    /// What cools here: rate limited, overloaded or missing models.
     pub fn cooldown(&self) -> &Cooldown {
         &self.cooldown
     }
 
-    /// What a failure here says about other callers' calls.
-    pub(super) fn scope(&self) -> Scope {
-        Scope { own_key: self.own_key, own_model: self.name.model.is_some() }
+    /// What cools with its key: out of credit, or refused. Targets may share it.
+    pub fn key_cooldown(&self) -> &Cooldown {
+        &self.key_cooldown
+    }
+
+    /// Why a call for `model` would have to wait here, by the target's own or its key's cooldown.
+    pub fn cooling_for(&self, model: &str) -> Option<Cooling> {
+        self.key_cooldown.cooling_for(model).or_else(|| self.cooldown.cooling_for(model))
+    }
+
+    /// Notes a failure of a call for `model`, for the calls that follow.
+    pub(super) fn cool(&self, status: StatusCode, verdict: &Verdict, another: bool, model: &Arc<str>) {
+        let scope = Scope { own_key: self.own_key, own_model: self.name.model.is_some() };
+        let cooldown = match verdict.class {
+            Class::QuotaExhausted | Class::Auth => &self.key_cooldown,
+            _ => &self.cooldown,
+        };
+        cooldown.begin(status, verdict, another, scope, model);
     }
 
     /// Why it would not be asked now. Costs a few loads.
@@ -201,7 +231,11 @@ impl Target {
                 return Some(Skip::Unsupported);
             }
         }
-        if let Some(cooling) = self.cooldown.cooling() {
+        let model = match (&self.asked, &self.name.model, call) {
+            (Some(model), _, _) | (None, Some(model), _) => &**model,
+            (None, None, call) => call.map_or("", |call| &*call.model),
+        };
+        if let Some(cooling) = self.cooling_for(model) {
             return Some(Skip::Cooling(cooling));
         }
         let retry_in = self.breaker.as_ref().and_then(CircuitBreaker::retry_in)?;

@@ -239,13 +239,13 @@ impl Run {
         source: Option<&BoxError>,
     ) {
         if verdict.class == Class::Rejected {
-            self.log.refused(rejected(target, model, verdict, source));
+            self.log.refused(rejected(target, model.clone(), verdict, source));
         }
         let status = verdict.status.unwrap_or(StatusCode::TOO_MANY_REQUESTS);
         // Whoever else could answer meanwhile, wherever it stands in the order.
         let another =
             targets.iter().any(|other| other.name != target.name && other.skip(self.call.as_ref()).is_none());
-        target.cooldown().begin(status, verdict, another, target.scope());
+        target.cool(status, verdict, another, &model);
     }
 
     pub(in super::super) fn is_late(&self) -> bool {

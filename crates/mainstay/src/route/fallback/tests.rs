@@ -94,7 +94,7 @@ async fn an_open_a_cooling_and_an_unfit_target_are_passed_by_without_a_call() {
     let unfit = c.target("c", &watch).with_calls(|call: &Call| call.family == ErrorFamily::Anthropic);
     let cooling = b.target("b", &watch);
     let wait = mainstay_layers::classify::Verdict::new(Class::RateLimited).with_wait(Some(SECOND));
-    cooling.cooldown().begin(StatusCode::TOO_MANY_REQUESTS, &wait, true, cooling.scope());
+    cooling.cool(StatusCode::TOO_MANY_REQUESTS, &wait, true, &"m".into());
     let targets = [a.target("a", &watch), cooling, unfit, d.target("d", &watch)];
     let fallback = Fallback::new(targets);
     assert_eq!(text(ask_all(&fallback).await.unwrap()).await, "d");
@@ -114,14 +114,14 @@ async fn if_all_are_passed_by_the_caller_is_told_at_once_of_the_one_that_comes_b
     let wait = |seconds: u32| {
         mainstay_layers::classify::Verdict::new(Class::RateLimited).with_wait(Some(SECOND * seconds))
     };
-    targets[0].cooldown().begin(StatusCode::TOO_MANY_REQUESTS, &wait(7), true, targets[0].scope());
+    targets[0].cool(StatusCode::TOO_MANY_REQUESTS, &wait(7), true, &"m".into());
     b.breaker.force_open();
     let failed = ask_all(&fallback).await.unwrap_err();
     assert_eq!((failed.status, failed.code), (StatusCode::TOO_MANY_REQUESTS, Some("rate_limited")));
     assert_eq!(failed.retry_after, Some(SECOND * 7));
     assert_eq!((failed.tries, classes(&failed)), (0, vec!["cooling", "circuit_open"]));
 
-    targets[0].cooldown().begin(StatusCode::TOO_MANY_REQUESTS, &wait(90), true, targets[0].scope());
+    targets[0].cool(StatusCode::TOO_MANY_REQUESTS, &wait(90), true, &"m".into());
     let failed = ask_all(&fallback).await.unwrap_err();
     assert_eq!((failed.status, failed.code), (StatusCode::SERVICE_UNAVAILABLE, Some("circuit_open")));
     assert!(failed.retry_after.unwrap() <= SECOND * 30);
@@ -247,7 +247,7 @@ async fn the_last_target_cools_too_while_another_one_would_answer() {
     let (a, b) = (Provider::new([Play::error(500, "x"), Play::answer("a")]), ill(401));
     let (fallback, _) = route(&[("a", &a), ("b", &b)]);
     ask_all(&fallback).await.unwrap_err();
-    assert!(fallback.targets()[1].cooldown().cooling().is_some());
+    assert!(fallback.targets()[1].cooling_for("m").is_some());
     assert_eq!(text(ask_all(&fallback).await.unwrap()).await, "a");
 }
 

@@ -146,7 +146,7 @@ async fn an_ill_target_is_no_choice_of_the_fastest() {
 fn cool(fallback: &Fallback, at: usize, wait: Duration) {
     let target = &fallback.targets()[at];
     let verdict = Verdict::new(Class::RateLimited).with_wait(Some(wait));
-    target.cooldown().begin(http::StatusCode::TOO_MANY_REQUESTS, &verdict, true, target.scope());
+    target.cool(http::StatusCode::TOO_MANY_REQUESTS, &verdict, true, &"m".into());
 }
 
 #[tokio::test(start_paused = true)]
