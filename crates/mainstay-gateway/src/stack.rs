@@ -1,7 +1,8 @@
 //! From the configuration to the router: one stack of layers for each target.
 
 use crate::config::{Config, Proxy, settings};
-use http::Uri;
+use http::{Uri, request::Parts};
+use http_body::SizeHint;
 use mainstay::{
     client::{BuildError, Client, Protocol},
     endpoint::EndpointLayer,
@@ -245,6 +246,7 @@ impl<'a> ProviderParts<'a> {
             .with_max_wait(settings.max_wait)
             .with_within(settings.within)
             .with_budget(self.budget.clone())
+            .with_cost(cost)
     }
 
     fn judge(&self) -> JudgeConfig {
@@ -294,6 +296,13 @@ fn prefill(kind: Kind) -> Prefill {
         Kind::Vllm => Prefill::ContinueFinal,
         _ => Prefill::Message,
     }
+}
+
+/// What a retry takes from the budget: one, and one more for each MiB of the request, so that dear calls are not repeated
+/// blindly. At most four, or a budget that is cold would never pay for one.
+fn cost(_: &Parts, size: &SizeHint) -> f64 {
+    const MIB: f64 = 1_048_576.0;
+    (1.0 + size.lower() as f64 / MIB).min(4.0)
 }
 
 fn client(settings: &settings::Provider) -> Result<Client, BuildError> {
