@@ -17,6 +17,9 @@
 //! - *Calls* go to a service that reads the request's body and replies at once, from memory; all that a case costs more
 //!   than the bare service is its layers' price. *Loopback* calls go through the hyper client to a scripted provider, which is
 //!   a process of its own, so that only the client's side is counted.
+//! - *Retry*, *breaker* and *concurrency* have ours beside tower's and tower-resilience's, over the same service. reqwest's
+//!   retry is a part of its client: *loopback retry* has that client without and with it, beside ours without and with
+//!   `RetryLayer`; compare what a retry adds, as the clients differ. All calls succeed at once, or are rejected at once.
 //! - *Frames* are those of a stream of 1,000 events, at hand at once, or (`late`) each pending once, as on a socket. The
 //!   figures are those of the whole call divided by the events.
 //! - `held` is what the heap keeps for a stream that is open and waits, after its first event.

@@ -1,7 +1,7 @@
 //! Running cases, and the table of what they cost.
 
 use allocation_counter::{AllocationInfo, measure};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::BodyExt;
 use mainstay::BoxError;
@@ -39,14 +39,45 @@ pub(crate) fn runtime() -> &'static Runtime {
     RUNTIME.get_or_init(|| Builder::new_current_thread().enable_all().build().expect("a runtime"))
 }
 
-/// A case of whole calls: the price of one.
-pub(crate) fn calls<S, B, RB>(name: &str, service: S, request: impl Fn() -> Request<B> + 'static) -> Case
+/// What a case calls gives: read to its end, it is done with.
+pub(crate) trait Reply {
+    fn status(&self) -> StatusCode;
+    async fn read(self);
+}
+
+impl<B> Reply for Response<B>
 where
-    S: Service<Request<B>, Response = Response<RB>> + Clone + 'static,
-    S::Error: Into<BoxError>,
-    B: 'static,
-    RB: Body + 'static,
-    RB::Error: Into<BoxError>,
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    fn status(&self) -> StatusCode {
+        self.status()
+    }
+
+    async fn read(self) {
+        let mut body = pin!(self.into_body());
+        while let Some(frame) = body.as_mut().frame().await {
+            drop(black_box(frame.map_err(Into::into).expect("a frame")));
+        }
+    }
+}
+
+impl Reply for reqwest::Response {
+    fn status(&self) -> StatusCode {
+        self.status()
+    }
+
+    async fn read(mut self) {
+        while let Some(chunk) = self.chunk().await.expect("a chunk") {
+            drop(black_box(chunk));
+        }
+    }
+}
+
+/// A case of whole calls: the price of one.
+pub(crate) fn calls<S, R>(name: &str, service: S, request: impl Fn() -> R + 'static) -> Case
+where
+    S: Service<R, Response: Reply, Error: Into<BoxError>> + Clone + 'static,
 {
     let run = move |rounds: u32| {
         let mut service = service.clone();
@@ -54,17 +85,32 @@ where
             for _ in 0..rounds {
                 let reply = open(&mut service, request()).await;
                 assert_eq!(reply.status(), 200);
-                read(reply.into_body()).await;
+                reply.read().await;
             }
         }));
     };
-    Case {
-        name: name.to_owned(),
-        run: Box::new(run),
-        held: None,
-        future: size_of::<S::Future>(),
-        per_call: 1,
-    }
+    case(name, Box::new(run), size_of::<S::Future>())
+}
+
+/// A case of calls that the service rejects: the price of one.
+pub(crate) fn rejections<S, R>(name: &str, service: S, request: impl Fn() -> R + 'static) -> Case
+where
+    S: Service<R, Error: Into<BoxError>> + Clone + 'static,
+{
+    let run = move |rounds: u32| {
+        let mut service = service.clone();
+        runtime().block_on(unconstrained(async {
+            for _ in 0..rounds {
+                let ready = service.ready().await.map_err(Into::into).expect("ready");
+                assert!(black_box(ready.call(request()).await).is_err(), "the service lets calls pass");
+            }
+        }));
+    };
+    case(name, Box::new(run), size_of::<S::Future>())
+}
+
+fn case(name: &str, run: Box<dyn FnMut(u32)>, future: usize) -> Case {
+    Case { name: name.to_owned(), run, held: None, future, per_call: 1 }
 }
 
 /// A case of streams: the price of one event.
@@ -98,24 +144,12 @@ where
     Case { held: Some(Box::new(held)), per_call: super::memory::EVENTS, ..calls(name, service, request) }
 }
 
-async fn open<S, B, RB>(service: &mut S, request: Request<B>) -> Response<RB>
+async fn open<S, R>(service: &mut S, request: R) -> S::Response
 where
-    S: Service<Request<B>, Response = Response<RB>>,
-    S::Error: Into<BoxError>,
+    S: Service<R, Error: Into<BoxError>>,
 {
     let ready = service.ready().await.map_err(Into::into).expect("ready");
     ready.call(request).await.map_err(Into::into).expect("a reply")
-}
-
-async fn read<B>(body: B)
-where
-    B: Body,
-    B::Error: Into<BoxError>,
-{
-    let mut body = pin!(body);
-    while let Some(frame) = body.as_mut().frame().await {
-        drop(black_box(frame.map_err(Into::into).expect("a frame")));
-    }
 }
 
 /// Prints the table.
