@@ -144,8 +144,11 @@ pub struct Ends {
 impl Ends {
     /// Takes the data of the next event.
     pub fn take(&mut self, dialect: Dialect, name: &str, data: &[u8]) {
+        // Their ends may lie anywhere, or are not known.
+        self.lost |= matches!(dialect, Dialect::Cohere | Dialect::Converse | Dialect::Other);
         if data.trim_ascii() == b"[DONE]" {
-            self.terminal |= !matches!(dialect, Dialect::Messages | Dialect::Responses);
+            let theirs = [Dialect::ChatCompletions, Dialect::Completions, Dialect::Embeddings];
+            self.terminal |= theirs.contains(&dialect);
             return;
         }
         let Some(json) = document(data) else {
@@ -153,7 +156,11 @@ impl Ends {
             self.lost |= data.trim_ascii().starts_with(b"{") || data.trim_ascii().starts_with(b"[");
             return;
         };
-        self.lost |= !items(&json).is_empty() || any_at(&json, &["x_groq", "choices"], &|_| true);
+        let first = json.trim_start().chars().next();
+        self.lost |= first == Some('[') || any_at(&json, &["x_groq", "choices"], &|_| true);
+        if first != Some('{') {
+            return;
+        }
         let kind = last_word(&json, "type").unwrap_or_else(|| name.to_owned());
         match dialect {
             Dialect::ChatCompletions | Dialect::Completions | Dialect::Embeddings => {
@@ -176,7 +183,7 @@ impl Ends {
                 self.terminal |= ["response.completed", "response.incomplete"].contains(&kind.as_str());
             }
             Dialect::Ollama => self.terminal |= all(&json, "done").last() == Some(&"true"),
-            _ => self.lost = true,
+            _ => {}
         }
     }
 

@@ -7,8 +7,8 @@
 //!
 //! - An event means the same to a reader that has seen content, and may take the short way, as to a fresh one, which
 //!   reads it in full. The one licence of the short way: what it takes for content may be something else that says
-//!   nothing, or be broken elsewhere, and so the length of the text may differ; and choices without a number beside
-//!   one that has one are not counted. Never an error, an end, a count of tokens, a tool call.
+//!   nothing, or be broken elsewhere, and so the length of the text may differ; and a choice without a number is
+//!   not counted beside something that has one. Never an error, an end, a count of tokens, a tool call.
 //! - What is an error by the documentation of the API is read as one.
 //! - An answer that was whole stays whole, unless there is an error, or a choice that was not heard of before.
 //! - It is whole when all that was begun was ended, by a slow reading, and then only.
@@ -98,7 +98,9 @@ impl Run {
             let licence = matches!(full, Meaning::Preamble | Meaning::Malformed);
             assert!(meaning == Meaning::Content && licence, "{meaning:?} in short, {full:?} in full");
             // From here on one has heard of a malformed event, and the other has not.
-            return full == Meaning::Preamble;
+            if full == Meaning::Malformed {
+                return false;
+            }
         }
         !has_unnumbered_choices(event)
     }
@@ -140,13 +142,12 @@ fn read(dialect: Dialect, reader: &mut StreamReader, event: &Event) -> Meaning {
     reader.read_message(&message)
 }
 
-/// Whether an event has several choices, and one of them no number. The short way does not count those.
+/// Whether an event has a choice without a number. The short way does not count those.
 fn has_unnumbered_choices(event: &Event) -> bool {
     let json = String::from_utf8_lossy(event.data());
-    slow::all(&json, "choices").into_iter().any(|choices| {
-        let choices = slow::items(choices);
-        choices.len() > 1 && choices.iter().any(|choice| slow::all(choice, "index").is_empty())
-    })
+    slow::all(&json, "choices")
+        .into_iter()
+        .any(|choices| slow::items(choices).into_iter().any(|choice| slow::all(choice, "index").is_empty()))
 }
 
 /// Whether an event may tell of a choice that was not known.
