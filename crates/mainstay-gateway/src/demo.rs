@@ -58,7 +58,7 @@ fn text(demo: &DemoProviders, env: &dyn Fn(&str) -> Option<String>) -> String {
     }
     route("\"demo-fallback\"", "\"down\", \"down-messages\", \"well\", \"well-messages\"");
     if openai {
-        route("\"gpt-*\", \"o*\", \"text-embedding-*\"", "\"openai\"");
+        route("\"gpt-*\", \"o1*\", \"o3*\", \"o4*\", \"text-embedding-*\"", "\"openai\"");
     }
     if anthropic {
         route("\"claude-*\"", "\"anthropic\"");

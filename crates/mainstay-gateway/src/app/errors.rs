@@ -6,7 +6,7 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use mainstay::{
     BoxError,
     dialect::{self, Dialect, ErrorBody, ErrorFamily, render_error, render_stream_error, with_attempts},
-    judge::ReplyError,
+    judge::{ErrorEvent, ReplyError},
     layers::{
         classify::{Class, Classify, HttpClassifier},
         error::find_cause,
@@ -262,7 +262,7 @@ pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxErr
     let verdict = HttpClassifier::new().error(&**error);
     let (status, code, outcome);
     match find_cause::<ReplyError>(&**error) {
-        Some(ReplyError::Provider(event)) if !is_flat(dialect, &event.data) => {
+        Some(ReplyError::Provider(event)) if is_seen(dialect, event) => {
             return (redactor.bytes(&event.raw), verdict.class.as_str());
         }
         Some(ReplyError::Provider(_)) => {
@@ -295,11 +295,21 @@ pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxErr
     (render_stream_error(dialect, &body, 0), outcome)
 }
 
-/// The flat error event of the Responses API: SDKs do not raise on it, so it is told in the nested form.
-fn is_flat(dialect: Dialect, data: &[u8]) -> bool {
-    dialect == Dialect::Responses
-        && serde_json::from_slice::<serde_json::Value>(data)
-            .is_ok_and(|value| value.get("error").is_none() && value.get("response").is_none())
+/// Whether an SDK of this dialect raises on a provider's error event as it came. What it would not see is told anew: a
+/// bare `{"message"}` behind `event: error`, the flat error of Responses, an error of Messages without the event's name.
+fn is_seen(dialect: Dialect, event: &ErrorEvent) -> bool {
+    let Ok(data) = serde_json::from_slice::<serde_json::Value>(&event.data) else { return false };
+    let has = |key: &str| data.get(key).is_some_and(|value| !value.is_null());
+    match dialect {
+        Dialect::Responses => has("error") || has("response"),
+        Dialect::Messages => {
+            let named =
+                |line: &[u8]| line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error");
+            has("error") && event.raw.split(|byte| matches!(byte, b'\n' | b'\r')).any(named)
+        }
+        Dialect::ChatCompletions | Dialect::Completions => has("error") || has("choices"),
+        _ => true,
+    }
 }
 
 #[cfg(test)]

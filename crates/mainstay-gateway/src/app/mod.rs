@@ -5,6 +5,7 @@ mod errors;
 mod id;
 mod log;
 mod models;
+mod paths;
 mod reply;
 #[cfg(test)]
 mod spent_tests;
@@ -156,6 +157,9 @@ impl App {
             }
             (&Method::GET | &Method::HEAD, path) if path.starts_with("/v1beta/models/") => {
                 self.model(path, ErrorFamily::Gemini)
+            }
+            (&Method::POST, path) if paths::leads_elsewhere(path) => {
+                Refusal::no_such_path(path).into_response(ErrorFamily::of_path(path))
             }
             (&Method::POST, path) if path.starts_with("/v1/") || path.starts_with("/v1beta/models/") => {
                 calls::answer(self.0.clone(), request, id).await

@@ -291,6 +291,10 @@ impl Reading {
         if parts.status.is_redirection() {
             return Plan::Refuse(ReplyError::Redirect { status: parts.status });
         }
+        // 101: whatever the provider has switched to, it is no answer, and no caller's connection is to be switched.
+        if parts.status.is_informational() {
+            return Plan::Refuse(ReplyError::NotAnAnswer { what: "it switches protocols" });
+        }
         if !parts.status.is_success() {
             return Plan::Collect;
         }

@@ -276,6 +276,12 @@ where
     }
 }
 
+/// A verdict that says what happened, in the error's own words where it has none.
+fn in_words(mut verdict: Verdict, error: &BoxError) -> Verdict {
+    verdict.message.get_or_insert_with(|| error.to_string().into());
+    verdict
+}
+
 /// One try that is under way. Dropped while open, it was the caller who left.
 #[derive(Debug)]
 struct Record {
@@ -396,7 +402,7 @@ where
             Err(error) => {
                 let error = error.into();
                 if let Some(record) = &mut record {
-                    record.fail(&classifier.error(&*error), None, None);
+                    record.fail(&in_words(classifier.error(&*error), &error), None, None);
                 }
                 Poll::Ready(Err(error))
             }
@@ -467,7 +473,7 @@ where
             Some(Err(error)) => {
                 let error = error.into();
                 if let Some(mut record) = this.record.take() {
-                    record.fail(&HttpClassifier::new().error(&*error), None, None);
+                    record.fail(&in_words(HttpClassifier::new().error(&*error), &error), None, None);
                 }
                 Poll::Ready(Some(Err(error)))
             }

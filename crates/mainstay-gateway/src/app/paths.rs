@@ -1,0 +1,38 @@
+//! Paths that are not what they look like.
+
+use super::models::decode;
+
+/// Whether a path has segments that lead out of where it begins (`.`, `..`, also encoded, also behind an encoded slash), or
+/// bytes that no path of an API has. A provider's server might follow them, and the gateway's key goes along.
+pub(super) fn leads_elsewhere(path: &str) -> bool {
+    let plain = decode(path);
+    // What was encoded twice is decoded by a server that decodes twice.
+    let twice = decode(&plain);
+    [plain, twice].iter().any(|path| {
+        path.chars().any(|c| c.is_control()) || path.split(['/', '\\']).any(|part| matches!(part, "." | ".."))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_out_of_the_api_is_known_however_it_is_written() {
+        for path in [
+            "/v1/../x",
+            "/v1/a/./b",
+            "/v1/%2e%2e/%2E%2e/keys",
+            "/v1/..%2f..%2fkeys",
+            "/v1/%252e%252e/keys",
+            "/v1/a%5c..%5cb",
+            "/v1/a%00",
+            "/v1/a%0d%0ab",
+        ] {
+            assert!(leads_elsewhere(path), "{path}");
+        }
+        for path in ["/v1/chat/completions", "/v1/models/a..b", "/v1beta/models/gemini-2.5:generateContent"] {
+            assert!(!leads_elsewhere(path), "{path}");
+        }
+    }
+}
