@@ -93,6 +93,9 @@ pub fn is_error(dialect: Dialect, name: Option<&str>, json: &str) -> bool {
     // The others have an object at their top, always.
     let listed =
         matches!(dialect, Dialect::ChatCompletions | Dialect::Completions | Dialect::Gemini | Dialect::Other);
+    if !listed && json.trim_start().starts_with('[') {
+        return name == Some("error");
+    }
     has_error(json)
         || name == Some("error")
         || listed && items(json).into_iter().any(|item| is_error(dialect, name, item))
