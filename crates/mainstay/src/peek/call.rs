@@ -101,7 +101,8 @@ fn decoded(segment: &str) -> Option<String> {
     let mut rest = segment.as_bytes();
     while let [byte, tail @ ..] = rest {
         rest = tail;
-        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = tail.get(..2).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *byte == b'%') {
             Some(meant) => {
                 bytes.push(meant);
