@@ -246,20 +246,30 @@ fn grpc_replies_are_judged_by_their_status() {
 }
 
 #[test]
-fn a_connection_that_failed_is_transport_and_known_to_have_sent_nothing_if_refused() {
+fn what_comes_without_a_reply_is_judged_by_the_error() {
+    use mainstay_layers::timeout::{Phase, TimeoutError, TimeoutKind};
     use std::io::{Error, ErrorKind};
-    let of = |case: &Case| match case.name.as_str() {
-        "transport-connect-refused" => Some(Error::from(ErrorKind::ConnectionRefused)),
-        "transport-dns-failure" => Some(Error::other("failed to lookup address information")),
-        "transport-reset-before-headers" => Some(Error::from(ErrorKind::ConnectionReset)),
-        // Those are the timers' own errors, and a caller that left is no error at all.
-        _ => None,
+    let after = std::time::Duration::from_secs(1);
+    let of = |name: &str| -> mainstay_layers::BoxError {
+        match name {
+            "transport-connect-refused" => Error::from(ErrorKind::ConnectionRefused).into(),
+            "transport-dns-failure" => Error::other("failed to lookup address information").into(),
+            "transport-reset-before-headers" => Error::from(ErrorKind::ConnectionReset).into(),
+            "transport-connect-timeout" => TimeoutError::connect(after).into(),
+            "transport-header-timeout" => TimeoutError::new(TimeoutKind::Attempt, Phase::Head, after).into(),
+            // A caller that leaves drops the call, and there is nothing to judge; one that stops in the middle of its
+            // upload is the same caller, seen by a clock.
+            "transport-client-cancel" => {
+                TimeoutError::new(TimeoutKind::UploadIdle, Phase::Upload, after).into()
+            }
+            other => panic!("no error stands for {other}"),
+        }
     };
     check(
-        3,
-        cases(&["transport"]).into_iter().filter_map(|case| {
-            let verdict = judge_error(&of(&case)?);
-            Some((case, verdict))
+        6,
+        cases(&["transport"]).into_iter().map(|case| {
+            let verdict = judge_error(&*of(&case.name));
+            (case, verdict)
         }),
     );
 }
