@@ -211,8 +211,9 @@ fn attempts(failed: &CallFailed, redactor: &Redactor) -> Vec<dialect::Attempt> {
 /// Whether an SDK would try this again by itself.
 fn may_be_retried(failed: &CallFailed) -> bool {
     let status = failed.status.as_u16();
+    let told_to = failed.reply.as_ref().is_some_and(|reply| reply.verdict.retry == Some(true));
     failed.tries > 0
-        && (matches!(status, 408 | 409 | 429) || status >= 500)
+        && (matches!(status, 408 | 409 | 429) || status >= 500 || told_to)
         && failed.verdict.class != Class::Cancelled
 }
 
