@@ -277,8 +277,10 @@ fn hand_on(
 }
 
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    const EVENTS: &str = "text/event-stream";
     headers
         .get(header::CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
-        .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+        .and_then(|kind| kind.trim_start().get(..EVENTS.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS))
 }

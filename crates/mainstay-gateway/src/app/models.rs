@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use http::HeaderMap;
-use mainstay::dialect::ErrorFamily;
+use mainstay::{dialect::ErrorFamily, peek::percent_decoded};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -86,22 +86,7 @@ pub(super) fn asker(headers: &HeaderMap) -> ErrorFamily {
 
 /// A name in a path: `%2F` is a slash. What is no encoding stays as it is.
 pub(super) fn decode(path: &str) -> String {
-    let mut out = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = |at: usize| tail.get(at).and_then(|byte| (*byte as char).to_digit(16));
-        match (first, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            _ => {
-                out.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8_lossy(&percent_decoded(path)).into_owned()
 }
 
 #[cfg(test)]

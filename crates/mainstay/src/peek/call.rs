@@ -95,21 +95,27 @@ impl Call {
     }
 }
 
-/// A segment of a path without its percent signs (RFC 3986 §2.1); `None` where it is empty or no UTF-8.
+/// A segment of a path without its percent signs; `None` where it is empty or no UTF-8.
 fn decoded(segment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.as_bytes();
+    String::from_utf8(percent_decoded(segment)).ok().filter(|model| !model.trim().is_empty())
+}
+
+/// The bytes that a path stands for (RFC 3986 §2.1): `%2F` is a slash. What is no encoding stays as it is.
+///
+/// ```
+/// assert_eq!(mainstay::peek::percent_decoded("a%2Fb%+1"), b"a/b%+1");
+/// ```
+pub fn percent_decoded(path: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
     while let [byte, tail @ ..] = rest {
-        rest = tail;
-        let hex = tail.get(..2).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
-        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *byte == b'%') {
-            Some(meant) => {
-                bytes.push(meant);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => bytes.push(*byte),
-        }
+        let hex = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let meant = match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        };
+        bytes.push(meant.unwrap_or(*byte));
+        rest = if meant.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
     }
-    String::from_utf8(bytes).ok().filter(|model| !model.trim().is_empty())
+    bytes
 }

@@ -13,7 +13,7 @@
 
 mod call;
 
-pub use call::Call;
+pub use call::{Call, percent_decoded};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
