@@ -2,14 +2,15 @@
 
 use super::{
     attempt::TargetName,
+    capability::{Capabilities, Incapable, Needs},
     cooldown::{Cooldown, Cooling, Scope},
     pace::Pace,
     recover::Prefill,
 };
 use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body::Body;
+use http::{Request, Response, StatusCode, request::Parts};
+use http_body::{Body, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use mainstay_layers::{
     BoxError,
@@ -31,6 +32,9 @@ pub type Stack = BoxCloneSyncService<Request<RequestBody>, Response<ReplyBody>, 
 /// Which calls a target understands as they are.
 type Takes = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
 
+/// What a call takes from the budget.
+type Cost = Arc<dyn Fn(&Parts, &SizeHint) -> f64 + Send + Sync>;
+
 /// One target of a route. Cheap to clone; clones share circuit and cooldown.
 #[derive(Clone)]
 pub struct Target {
@@ -47,6 +51,16 @@ pub struct Target {
     pace: Pace,
     places: Option<ConcurrencyLimit>,
     budget: Option<Budget>,
+    cost: Option<Cost>,
+    capabilities: Capabilities,
+}
+
+/// What is known of a call before it is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asks<'a> {
+    pub(super) call: Option<&'a Call>,
+    /// Read only where a target declares what it can do.
+    pub(super) needs: Option<&'a Needs>,
 }
 
 /// Why a target is passed by without asking it.
@@ -54,6 +68,8 @@ pub struct Target {
 pub(super) enum Skip {
     /// It does not have the endpoint.
     Unsupported,
+    /// Its model cannot do what the call asks for.
+    Incapable(Incapable),
     /// Its circuit is open.
     Open { retry_in: Duration },
     /// It cools.
@@ -88,6 +104,8 @@ impl Target {
             pace: Pace::default(),
             places: None,
             budget: None,
+            cost: None,
+            capabilities: Capabilities::new(),
         }
     }
 
@@ -142,10 +160,28 @@ impl Target {
         self
     }
 
-    /// What hedges to it are paid from; without one they cost nothing.
+    /// The budget of its provider, the same as its retries draw from. A hedge to this target is paid from it, or not
+    /// started. A call that goes on to another target after a failed try at this one takes from it too, as far as there
+    /// are tokens, and is never refused; passing by a target that is open, cooling or unfit costs nothing. Without a
+    /// budget nothing does.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// What one such call takes from the budget: the same function as the
+    /// [`RetryLayer`](mainstay_layers::retry::RetryLayer::with_cost)'s. Default: 1.
+    #[must_use]
+    pub fn with_cost(mut self, cost: impl Fn(&Parts, &SizeHint) -> f64 + Send + Sync + 'static) -> Self {
+        self.cost = Some(Arc::new(cost));
+        self
+    }
+
+    /// What its model can do. A call that asks for more passes it by. Default: nothing is known, and all is asked.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
         self
     }
 
@@ -170,12 +206,31 @@ impl Target {
     }
 
     /// Pays for a hedge.
-    pub(super) fn may_hedge(&self) -> bool {
-        self.budget.as_ref().is_none_or(|budget| budget.try_withdraw(1.0))
+    pub(super) fn may_hedge(&self, parts: &Parts, body: &RequestBody) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.try_withdraw(self.price(parts, body)))
+    }
+
+    /// Takes from the budget for what follows on a failed try here, as far as there is something.
+    pub(super) fn charge(&self, parts: &Parts, body: &RequestBody) {
+        if let Some(budget) = &self.budget {
+            budget.withdraw_up_to(self.price(parts, body));
+        }
+    }
+
+    fn price(&self, parts: &Parts, body: &RequestBody) -> f64 {
+        self.cost.as_ref().map_or(1.0, |cost| cost(parts, &body.size_hint()))
     }
 
     pub(super) fn prefill(&self) -> Prefill {
-        self.prefill
+        match self.capabilities.prefill {
+            Some(false) => Prefill::Never,
+            _ => self.prefill,
+        }
+    }
+
+    /// What its model can do.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     /// The same target, asked for `model`: circuit, cooldown and name in metrics stay those of the configuration.
@@ -225,11 +280,15 @@ impl Target {
     }
 
     /// Why it would not be asked now. Costs a few loads.
-    pub(super) fn skip(&self, call: Option<&Call>) -> Option<Skip> {
+    pub(super) fn skip(&self, asks: Asks<'_>) -> Option<Skip> {
+        let Asks { call, needs } = asks;
         if let (Some(takes), Some(call)) = (&self.takes, call) {
             if !takes(call) {
                 return Some(Skip::Unsupported);
             }
+        }
+        if let Some(lack) = needs.and_then(|needs| self.capabilities.lack(needs)) {
+            return Some(Skip::Incapable(Incapable::new(&self.name, lack)));
         }
         let model = match (&self.asked, &self.name.model, call) {
             (Some(model), _, _) | (None, Some(model), _) => &**model,

@@ -1,6 +1,7 @@
 //! The tries of one call.
 
-use crate::dialect;
+use super::TargetName;
+use crate::dialect::{self, Usage};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use mainstay_layers::classify::Verdict;
@@ -68,6 +69,20 @@ struct Inner {
     tries: u32,
     listed: Vec<Attempt>,
     last: Option<LastReply>,
+    spent: Vec<Spent>,
+    has_seam: bool,
+}
+
+/// The tokens of one reply of which something was handed on.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Spent {
+    /// Who gave it.
+    pub target: Arc<TargetName>,
+    /// The model that was asked.
+    pub model: Arc<str>,
+    /// What it told.
+    pub usage: Usage,
 }
 
 impl AttemptLog {
@@ -86,6 +101,21 @@ impl AttemptLog {
         self.0.lock().last.clone()
     }
 
+    /// The tokens of the answer by those who gave it: of one reply, or of several where a stream was cut and another target
+    /// went on with it. Each is here once its try has ended, if the call has a [`UsageCell`](crate::judge::UsageCell).
+    pub fn spent(&self) -> Vec<Spent> {
+        self.0.lock().spent.clone()
+    }
+
+    /// Whether the answer was put together from several replies.
+    pub(in super::super) fn has_seam(&self) -> bool {
+        self.0.lock().has_seam
+    }
+
+    pub(in super::super) fn note_seam(&self) {
+        self.0.lock().has_seam = true;
+    }
+
     /// Lists something that was no try: a refusal of our own.
     pub fn refused(&self, attempt: Attempt) {
         let mut inner = self.0.lock();
@@ -97,6 +127,13 @@ impl AttemptLog {
     pub(super) fn begin(&self) {
         let mut inner = self.0.lock();
         inner.tries = inner.tries.saturating_add(1);
+    }
+
+    pub(super) fn spend(&self, spent: Spent) {
+        let mut inner = self.0.lock();
+        // Nearly always it is the only one.
+        inner.spent.reserve_exact(1);
+        inner.spent.push(spent);
     }
 
     pub(super) fn fail(&self, attempt: Attempt, reply: Option<LastReply>) {

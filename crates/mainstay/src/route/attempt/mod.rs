@@ -16,7 +16,7 @@ mod tests;
 pub use self::body::AttemptBody;
 pub use self::future::AttemptFuture;
 pub use self::layer::{AttemptLayer, AttemptService};
-pub use self::log::{Attempt, AttemptLog, LastReply};
+pub use self::log::{Attempt, AttemptLog, LastReply, Spent};
 pub(crate) use self::name::AskedModel;
 pub use self::name::TargetName;
 pub use self::observe::Observe;

@@ -1,6 +1,6 @@
 //! What is written down of one try.
 
-use super::{Attempt, AttemptLayer, AttemptLog, LastReply};
+use super::{Attempt, AttemptLayer, AttemptLog, LastReply, Spent};
 use crate::{dialect::Usage, judge::UsageCell};
 use http::StatusCode;
 use mainstay_layers::{
@@ -97,6 +97,8 @@ impl Record {
         }
         if handed_on {
             call.set(usage);
+            let (target, model) = (self.layer.target.clone(), self.model.clone());
+            self.log.spend(Spent { target, model, usage });
         } else {
             self.layer.observer.wasted(&self.layer.target, &usage);
         }

@@ -3,10 +3,11 @@
 use super::{
     super::{
         attempt::{AskedModel, AttemptLog},
+        capability::Needs,
         failed::CallFailed,
         options::{Failover, WhenExhausted},
         recover::{Continue, RecoverBody},
-        target::{ReplyBody, Skip, Target},
+        target::{Asks, ReplyBody, Skip, Target},
     },
     Fallback, Refusal, Served, order,
     race::Ended,
@@ -36,6 +37,8 @@ pub(in super::super) struct Run {
     pub(in super::super) call: Option<Call>,
     pub(in super::super) log: AttemptLog,
     deadline: Option<Deadline>,
+    /// What the call asks of a model; read only where that can rule a target out.
+    needs: Option<Needs>,
 }
 
 /// How one target ended.
@@ -65,16 +68,32 @@ impl Run {
         let log = parts.extensions.get_or_insert_default::<AttemptLog>().clone();
         let call = parts.extensions.get::<Call>().cloned();
         let deadline = Deadline::of(&parts.extensions);
-        Self { fallback, parts: Some(parts), body, call, log, deadline }
+        let limited = fallback.targets().iter().any(|target| target.capabilities().is_limited());
+        let needs = call.as_ref().filter(|_| limited).map(|call| Needs::of(call, &body));
+        Self { fallback, parts: Some(parts), body, call, log, deadline, needs }
+    }
+
+    /// What is known of the call.
+    pub(super) fn asks(&self) -> Asks<'_> {
+        Asks { call: self.call.as_ref(), needs: self.needs.as_ref() }
+    }
+
+    /// Asks until one answers or the deadline is over.
+    pub(in super::super) async fn answered(self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+        let Some(deadline) = self.deadline else { return self.first().await };
+        let log = self.log.clone();
+        match tokio::time::timeout_at(deadline.instant(), self.first()).await {
+            Ok(outcome) => outcome,
+            // A target whose stack has no timer of its own.
+            Err(_) => Err(Box::new(CallFailed::from_error(&log, DeadlineExceeded::new().into()))),
+        }
     }
 
     /// Asks until one answers.
-    pub(in super::super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+    async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
         let headers = self.parts.as_ref().map(|parts| &parts.headers);
         let targets = match headers {
-            Some(headers) => {
-                order::targets(self.fallback.settings(), headers, &self.body, self.call.as_ref())
-            }
+            Some(headers) => order::targets(self.fallback.settings(), headers, &self.body, self.asks()),
             None => self.fallback.settings().targets.clone(),
         };
         let until = match self.fallback.settings().exhausted {
@@ -116,6 +135,8 @@ impl Run {
         let mut refusal: Option<Refusal> = None;
         // The last one that was asked, by way of a hedge too.
         let mut latest = None;
+        // One at which a try has failed: what follows is paid from its budget.
+        let mut failed: Option<&Target> = None;
 
         for (at, target) in targets.iter().enumerate() {
             if latest.is_some_and(|latest| at <= latest) {
@@ -132,6 +153,9 @@ impl Run {
             let rest = targets.get(at + 1..).unwrap_or_default();
             let next = self.any_of(rest);
             let model = self.model_of(target);
+            if let Some(failed) = failed.take() {
+                self.charge(failed);
+            }
             let Some(request) = self.request(&model, next, rest.is_empty() && !waits) else { break };
             let one = match hedge.filter(|_| next) {
                 None => {
@@ -175,6 +199,8 @@ impl Run {
                 self.fallback.settings().observer.fallback(&target.name, verdict.class);
                 tracing::debug!(from = %target.name, class = %verdict.class, "falling back");
             }
+            // What our own circuit or queue refused was no try.
+            failed = (verdict.class != Class::Rejected).then_some(target);
             let open = source.as_ref().and_then(|error| find_cause::<CircuitOpen>(&**error));
             match open.filter(|_| waits) {
                 // Its circuit opened since it was looked at: as if it had been open then.
@@ -217,13 +243,13 @@ impl Run {
             return response;
         };
         let dialect = call.dialect;
-        let plan = Continue::new(self, target.name.clone(), rest);
+        let plan = Continue::new(self, target, rest);
         response.map(|body| RecoverBody::new(body, dialect, plan).boxed_unsync())
     }
 
     /// Why a target is not asked now, if it is not; that is listed.
     pub(in super::super) fn passes_by(&self, target: &Target) -> Option<Refusal> {
-        let skip = target.skip(self.call.as_ref())?;
+        let skip = target.skip(self.asks())?;
         let why = Refusal::of(&skip);
         self.log.refused(why.entry(target, self.model_of(target)));
         Some(why)
@@ -244,8 +270,20 @@ impl Run {
         let status = verdict.status.unwrap_or(StatusCode::TOO_MANY_REQUESTS);
         // Whoever else could answer meanwhile, wherever it stands in the order.
         let another =
-            targets.iter().any(|other| other.name != target.name && other.skip(self.call.as_ref()).is_none());
+            targets.iter().any(|other| other.name != target.name && other.skip(self.asks()).is_none());
         target.cool(status, verdict, another, &model);
+    }
+
+    /// Takes from the budget of a target for what follows on a failed try there.
+    pub(in super::super) fn charge(&self, target: &Target) {
+        if let Some(parts) = &self.parts {
+            target.charge(parts, &self.body);
+        }
+    }
+
+    /// Whether there is the budget for a hedge to this target; if so it is paid for.
+    pub(super) fn may_hedge(&self, target: &Target) -> bool {
+        self.parts.as_ref().is_some_and(|parts| target.may_hedge(parts, &self.body))
     }
 
     pub(in super::super) fn is_late(&self) -> bool {
@@ -254,7 +292,7 @@ impl Run {
 
     /// Whether one of these would be asked now.
     pub(in super::super) fn any_of(&self, targets: &[Target]) -> bool {
-        targets.iter().any(|target| target.skip(self.call.as_ref()).is_none())
+        targets.iter().any(|target| target.skip(self.asks()).is_none())
     }
 
     pub(in super::super) fn model_of(&self, target: &Target) -> Arc<str> {
