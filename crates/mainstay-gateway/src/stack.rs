@@ -101,8 +101,11 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
 
     let mut router = Router::builder().observer(observer.clone());
     for route in &config.routes {
-        let listed: Vec<Target> =
-            route.targets.iter().filter_map(|target| targets.get(&name_of(target)).cloned()).collect();
+        let listed: Vec<Target> = route
+            .targets
+            .iter()
+            .filter_map(|target| Some(declaring(targets.get(&name_of(target))?, target)))
+            .collect();
         let fallback = Fallback::new(listed)
             .with_observer(observer.clone())
             .with_recovery(route.recovery == settings::Recovery::Continue);
@@ -123,6 +126,11 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     let lenient = config.routes.iter().filter(|route| route.translation == settings::Translation::Lenient);
     let lenient = lenient.flat_map(|route| &route.models).cloned().collect();
     Ok(Stacks { router: router.build(), targets, redactor, lenient })
+}
+
+/// A target with what is declared of it where it is listed, and by its provider.
+fn declaring(target: &Target, listed: &settings::Target) -> Target {
+    target.clone().with_capabilities(listed.capabilities.or(*target.capabilities()))
 }
 
 /// What a route says of its targets.
@@ -229,6 +237,8 @@ impl<'a> ProviderParts<'a> {
             .with_pace(pace)
             .with_places(self.places.clone())
             .with_budget(self.budget.clone())
+            .with_cost(cost)
+            .with_capabilities(settings.capabilities)
             .with_calls(move |call: &Call| translate.takes(call))
     }
 

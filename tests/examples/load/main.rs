@@ -10,7 +10,8 @@
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
 //! connections), `streams` (time to first event, gap between events, CPU per event), `idle` (memory of 1,000 and of up to
 //! 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each; then memory and files when they
-//! are gone).
+//! are gone), `outage` (latencies of a route whose first target is dead and its circuit open, beside the gateway with the
+//! second one alone: an outage is to cost callers nothing, which is a ratio of the p50 of at most 1.1).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -26,6 +27,7 @@
 mod calls;
 mod drive;
 mod idle;
+mod outage;
 mod process;
 mod provider;
 mod proxy;
@@ -53,9 +55,11 @@ impl Asked {
                 "--requests" => asked.requests = number(),
                 "--rounds" => asked.rounds = number(),
                 "--streams" => asked.streams = number(),
-                "start" | "calls" | "streams" | "idle" => asked.what.push(word),
+                "start" | "calls" | "streams" | "idle" | "outage" => asked.what.push(word),
                 other => {
-                    panic!("{other}? There is start, calls, streams, idle, --requests, --rounds, --streams")
+                    panic!(
+                        "{other}? There is start, calls, streams, idle, outage, --requests, --rounds, --streams"
+                    )
                 }
             }
         }
@@ -89,6 +93,9 @@ fn main() {
         }
         if asked.wants("idle") {
             idle::run(&asked, &targets).await;
+        }
+        if asked.wants("outage") {
+            outage::run(&asked, &targets).await;
         }
     });
 }

@@ -154,7 +154,7 @@ where
         app.router.find(&call.model).map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
     record.route = Some(route.name.clone());
 
-    let log = AttemptLog::default();
+    let log = record.log.clone();
     let redactor = app.redactor.and(caller_key(&parts.headers));
     // Gemini's streams are events only where they are asked to be.
     let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
@@ -172,7 +172,8 @@ where
         parts.extensions.insert(deadline);
     }
     let request = call.into_request(Request::from_parts(parts, ()), body);
-    let answering = within(deadline, route.fallback.oneshot(request));
+    // The deadline is the fallback's to keep: it may have an old answer when the time is over.
+    let answering = route.fallback.oneshot(request);
     let pending = Box::pin(async move {
         match answering.await {
             Ok(response) => Ok(bounded(response, deadline)),
@@ -180,19 +181,6 @@ where
         }
     });
     Ok(Ready { teller, pending })
-}
-
-/// Runs a call under the deadline over everything.
-async fn within<R>(
-    deadline: Option<Deadline>,
-    call: impl Future<Output = Result<R, BoxError>>,
-) -> Result<R, BoxError> {
-    match deadline {
-        None => call.await,
-        Some(deadline) => tokio::time::timeout_at(deadline.instant(), call)
-            .await
-            .unwrap_or_else(|_| Err(DeadlineExceeded::new().into())),
-    }
 }
 
 /// The deadline holds for the body of a stream too.
@@ -260,6 +248,7 @@ fn hand_on(
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
     let cached = parts.extensions.get::<Cached>();
+    record.kept(cached);
     let mut headers = reply::answer(&parts.headers, served, cached, stream);
     // Of a stream it is known at its end; an answer that was kept costs nothing again.
     if let (false, None, Some(cost)) = (stream, cached, record.cost()) {

@@ -68,6 +68,11 @@ pub(super) fn put_cost(headers: &mut HeaderMap, cost: Usd) {
     }
 }
 
+/// Why a kept answer was given.
+pub(super) const fn how_kept(cached: &Cached) -> &'static str {
+    if cached.stale { "stale" } else { "hit" }
+}
+
 /// The headers of an answer.
 pub(super) fn answer(
     from: &HeaderMap,
@@ -96,8 +101,7 @@ pub(super) fn answer(
         to.insert("x-mainstay-attempts", served.tries.into());
     }
     if let Some(cached) = cached {
-        let how = if cached.stale { "stale" } else { "hit" };
-        to.insert("x-mainstay-cache", HeaderValue::from_static(how));
+        to.insert("x-mainstay-cache", HeaderValue::from_static(how_kept(cached)));
         to.insert(header::AGE, cached.age.as_secs().into());
     }
     to

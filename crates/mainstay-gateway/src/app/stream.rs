@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use mainstay::{
     BoxError,
     dialect::{Dialect, keepalive},
-    route::{self, Served},
+    route::{self, Cached, Served},
     secret::Redactor,
 };
 use pin_project_lite::pin_project;
@@ -222,7 +222,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Ready(Next::Broken(error)) => {
                         tracing::debug!(error = &*error, "a stream ended in an error");
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Ready(Next::Failed(failure)) => {
                         if let Some(record) = record {
@@ -238,7 +238,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Pending if cut.as_mut().poll(cx).is_ready() => {
                         let error = errors::ShuttingDown.into();
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Pending => {
                         return teller.poll_sign(cx).map(|sign| Some(Ok(Frame::data(sign))));
@@ -290,6 +290,7 @@ impl Source {
                 };
                 if let Some(record) = record {
                     record.answered(&parts.headers, parts.extensions.get::<Served>());
+                    record.kept(parts.extensions.get::<Cached>());
                 }
                 if !calls::is_event_stream(&parts.headers) {
                     return Poll::Ready(Next::Failed(Failure::Refused(Refusal::no_stream())));
@@ -305,6 +306,11 @@ impl Source {
             Source::Ended => Poll::Ready(Next::End),
         }
     }
+}
+
+/// The tries that failed, for an error event.
+fn failed_tries(record: &Option<Record>) -> Vec<route::Attempt> {
+    record.as_ref().map(|record| record.log.failed()).unwrap_or_default()
 }
 
 /// Writes the line of a request that has ended.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mainstay::route::{Pattern, Table};
+use mainstay::route::{Capabilities, Pattern, Table};
 
 use super::Config;
 use super::settings::{Provider, Recovery, Retry, Route, Target, Timeout};
@@ -53,7 +53,7 @@ impl Config {
             Way::Direct(provider, rest) => {
                 line(&mut out, format_args!("{model} matches no route; it names the provider {provider}:"));
                 let (provider, model) = (provider.to_owned(), Some(rest.to_owned()));
-                (vec![Target { provider, model, weight: 1 }], false)
+                (vec![Target { provider, model, weight: 1, capabilities: Capabilities::new() }], false)
             }
         };
         let mut tries: u64 = 0;
@@ -66,6 +66,10 @@ impl Config {
                 &mut out,
                 format_args!("{nth}. {} at {}, as model {name:?}", provider.name, provider.base_url.as_str()),
             );
+            let declared = target.capabilities.or(provider.capabilities);
+            if declared != Capabilities::new() {
+                line(&mut out, format_args!("   declared: {declared}"));
+            }
             for said in clocks(provider, stream) {
                 line(&mut out, format_args!("   {said}"));
             }
@@ -152,6 +156,16 @@ impl Config {
                 provider.kind.as_str() == "deepseek" && !provider.base_url.as_str().contains("/beta")
             })
         };
+        let declared = |target: &&Target| {
+            let provider = self.provider(&target.provider).map(|provider| provider.capabilities);
+            target.capabilities.or(provider.unwrap_or_default()).prefill == Some(false)
+        };
+        if let Some(target) = route.targets.iter().skip(1).find(declared) {
+            return Some(format!(
+                "recovery: {target} does not take the beginning of an answer (capabilities.prefill); it is asked from the \
+                 start, and goes on only if it says the same"
+            ));
+        }
         let target = route.targets.iter().skip(1).find(takes_none)?;
         Some(format!(
             "recovery: {target} takes the beginning of an answer at its /beta address only; here it is asked from the \

@@ -33,6 +33,7 @@
 //! assert!(refusal.contains("mainstay.toml:3:1: providers.local.knid"), "{refusal}");
 //! ```
 
+mod capabilities;
 mod check;
 mod doc;
 mod explain;

@@ -3,7 +3,10 @@
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
+use mainstay::route::Capabilities;
+
 use super::Config;
+use super::capabilities::capabilities;
 use super::secret::Proxy;
 use super::settings::{
     Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Priced, Protocol, Provider, Recovery, Retry,
@@ -142,6 +145,7 @@ fn provider(out: &mut Out, p: &Provider) {
         Proxy::Off => out.text("proxy", "off"),
         Proxy::Url(url) => out.text("proxy", url.to_string()),
     }
+    out.raw("capabilities", capabilities(&p.capabilities));
     retry(out, &path, &p.retry);
     timeout(out, &path, &p.timeout);
     breaker(out, &path, &p.breaker);
@@ -272,9 +276,16 @@ fn priced(out: &mut Out, p: &Priced) {
 }
 
 fn target(target: &Target) -> String {
-    match target.weight {
+    let mut keys = vec![format!("target = {}", quoted(target.to_string()))];
+    if target.weight != 1 {
+        keys.push(format!("weight = {}", target.weight));
+    }
+    if target.capabilities != Capabilities::new() {
+        keys.push(format!("capabilities = {}", capabilities(&target.capabilities)));
+    }
+    match keys.len() {
         1 => quoted(target.to_string()),
-        weight => format!("{{ target = {}, weight = {weight} }}", quoted(target.to_string())),
+        _ => format!("{{ {} }}", keys.join(", ")),
     }
 }
 

@@ -5,10 +5,11 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::doc::{Table, Value, any_of, offer, shown};
 use super::super::secret::Proxy;
 use super::super::settings::{BaseUrl, Protocol, Provider};
+use super::capabilities::capabilities;
 use super::credentials::{api_key, ca_file};
 use super::tables::{Defaults, four, home};
 use super::url::{base_url, proxy};
-use mainstay::provider::Kind;
+use mainstay::{provider::Kind, route::Capabilities};
 
 /// All providers in the order of the file, with the names of those that were refused, so that a route to one of
 /// them is not refused as well.
@@ -58,6 +59,8 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
     t.set("h2_connections", &mut h2_connections, |v| v.count(1..=256, "HTTP/2 connections"));
     let mut way_out = Proxy::Env;
     t.set("proxy", &mut way_out, proxy);
+    let mut declared = Capabilities::new();
+    capabilities(&mut t, &mut declared);
     four(&mut t, &mut tables);
     t.finish(|key| match key {
         "api_key" | "key" | "apikey" | "token" => Some(
@@ -78,6 +81,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
         protocol,
         h2_connections,
         proxy: way_out,
+        capabilities: declared,
         retry: tables.retry,
         timeout: tables.timeout,
         breaker: tables.breaker,

@@ -6,7 +6,9 @@ use super::super::doc::{Table, Value, offer, shown};
 use super::super::settings::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
 };
+use super::capabilities::capabilities;
 use super::provider::wrong_model;
+use mainstay::route::Capabilities;
 
 /// Pattern or name → the line of the route that has it.
 type Seen = HashMap<String, usize>;
@@ -222,8 +224,10 @@ fn weighted(item: &Value<'_>, providers: &[String]) -> Option<Target> {
             None
         }
     };
+    let mut declared = Capabilities::new();
+    capabilities(&mut t, &mut declared);
     t.finish(|_| None);
-    read
+    read.map(|read| Target { capabilities: declared, ..read })
 }
 
 fn target(v: &Value<'_>, weight: u32, providers: &[String]) -> Option<Target> {
@@ -246,5 +250,10 @@ fn target(v: &Value<'_>, weight: u32, providers: &[String]) -> Option<Target> {
     if model.is_some_and(|model| model.contains('*')) {
         return v.wrong(format!("an exact name, or {} alone to pass the caller's on", shown(provider)));
     }
-    Some(Target { provider: provider.to_owned(), model: model.map(str::to_owned), weight })
+    Some(Target {
+        provider: provider.to_owned(),
+        model: model.map(str::to_owned),
+        weight,
+        capabilities: Capabilities::new(),
+    })
 }

@@ -1,6 +1,7 @@
 //! `[[routes]]`
 
 use http::HeaderName;
+use mainstay::route::Capabilities;
 use std::time::Duration;
 
 /// `[[routes]]`
@@ -41,6 +42,8 @@ pub struct Target {
     pub model: Option<String>,
     /// Its share under [`Strategy::Weighted`]. Default 1.
     pub weight: u32,
+    /// What its model can do, before what its provider declares. Default: nothing is declared.
+    pub capabilities: Capabilities,
 }
 
 /// How a route chooses among its targets.

@@ -79,6 +79,18 @@ impl Capabilities {
         self
     }
 
+    /// These, and what `others` know where these do not: a model's over those of all models of its provider.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            context: self.context.or(others.context),
+            tools: self.tools.or(others.tools),
+            vision: self.vision.or(others.vision),
+            json_schema: self.json_schema.or(others.json_schema),
+            prefill: self.prefill.or(others.prefill),
+        }
+    }
+
     /// Whether anything is ruled out.
     pub fn is_limited(&self) -> bool {
         let no = Some(false);
@@ -101,6 +113,29 @@ impl Capabilities {
         let (context, (tokens, param)) = (self.context?, needs.tokens?);
         let what = Capability::Context;
         (tokens > context).then_some(Lack { what, param, tokens: Some((tokens, context)) })
+    }
+}
+
+/// What is declared, in words: `context 128000, tools, no vision`.
+impl fmt::Display for Capabilities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut between = "";
+        if let Some(tokens) = self.context {
+            write!(f, "context {tokens}")?;
+            between = ", ";
+        }
+        let yes_or_no = [
+            (self.tools, Capability::Tools),
+            (self.vision, Capability::Vision),
+            (self.json_schema, Capability::JsonSchema),
+            (self.prefill, Capability::Prefill),
+        ];
+        for (has, what) in yes_or_no {
+            let Some(has) = has else { continue };
+            write!(f, "{between}{}{what}", if has { "" } else { "no " })?;
+            between = ", ";
+        }
+        Ok(())
     }
 }
 

@@ -194,3 +194,11 @@ async fn a_question_that_cannot_fit_goes_to_the_larger_model() {
     assert_eq!((failed.status.as_u16(), failed.code), (400, Some("context_length_exceeded")));
     assert!(failed.message().contains("1000 tokens"), "{}", failed.message());
 }
+
+#[test]
+fn what_a_model_declares_counts_before_what_its_provider_does() {
+    let provider = Capabilities::new().with_context(8000).with_tools(false).with_vision(false);
+    let model = Capabilities::new().with_tools(true);
+    assert_eq!(model.or(provider), provider.with_tools(true));
+    assert!(provider.is_limited() && !model.is_limited() && !Capabilities::new().is_limited());
+}
