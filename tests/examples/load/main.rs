@@ -5,13 +5,16 @@
 //! cargo run --release -p mainstay-tests --example load                   everything, some minutes
 //! cargo run --release -p mainstay-tests --example load -- calls streams  some of it
 //! cargo run --release -p mainstay-tests --example load -- calls --requests 20000 --rounds 9
+//! cargo run --release -p mainstay-tests --example load -- soak --soak 100000
 //! ```
 //!
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
 //! connections), `streams` (time to first event, gap between events, CPU per event), `idle` (memory of 1,000 and of up to
 //! 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each; then memory and files when they
 //! are gone), `outage` (latencies of a route whose first target is dead and its circuit open, beside the gateway with the
-//! second one alone: an outage is to cost callers nothing, which is a ratio of the p50 of at most 1.1).
+//! second one alone: an outage is to cost callers nothing, which is a ratio of the p50 of at most 1.1), `soak` (100,000 calls
+//! and a tenth as many streams, some of them left in the middle; then memory beside that of a busy server, files, calls that
+//! count as running).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -31,6 +34,7 @@ mod outage;
 mod process;
 mod provider;
 mod proxy;
+mod soak;
 mod start;
 mod streams;
 
@@ -43,11 +47,12 @@ struct Asked {
     requests: usize,
     rounds: usize,
     streams: usize,
+    soak: usize,
 }
 
 impl Asked {
     fn read() -> Self {
-        let mut asked = Self { what: Vec::new(), requests: 4000, rounds: 7, streams: 10_000 };
+        let mut asked = Self { what: Vec::new(), requests: 4000, rounds: 7, streams: 10_000, soak: 100_000 };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut number = || words.next().and_then(|word| word.parse().ok()).expect("a number");
@@ -55,10 +60,11 @@ impl Asked {
                 "--requests" => asked.requests = number(),
                 "--rounds" => asked.rounds = number(),
                 "--streams" => asked.streams = number(),
-                "start" | "calls" | "streams" | "idle" | "outage" => asked.what.push(word),
+                "--soak" => asked.soak = number(),
+                "start" | "calls" | "streams" | "idle" | "outage" | "soak" => asked.what.push(word),
                 other => {
                     panic!(
-                        "{other}? There is start, calls, streams, idle, outage, --requests, --rounds, --streams"
+                        "{other}? There is start, calls, streams, idle, outage, soak, --requests, --rounds, --streams, --soak"
                     )
                 }
             }
@@ -96,6 +102,9 @@ fn main() {
         }
         if asked.wants("outage") {
             outage::run(&asked, &targets).await;
+        }
+        if asked.wants("soak") {
+            soak::run(&asked, &targets).await;
         }
     });
 }
