@@ -1,6 +1,17 @@
-//! `capabilities` as `mainstay check` prints them.
+//! `capabilities`: what holds for a target, and as `mainstay check` prints them.
 
+use super::Config;
+use super::settings::Target;
 use mainstay::route::Capabilities;
+
+impl Config {
+    /// What is declared of a target where it is listed, and of its provider.
+    #[must_use]
+    pub fn capabilities(&self, target: &Target) -> Capabilities {
+        let provider = self.provider(&target.provider).map(|provider| provider.capabilities);
+        target.capabilities.or(provider.unwrap_or_default())
+    }
+}
 
 /// An inline table of what is declared.
 pub(super) fn capabilities(all: &Capabilities) -> String {

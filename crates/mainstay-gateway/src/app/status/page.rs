@@ -76,8 +76,7 @@ fn card(out: &mut String, target: &OfTarget) -> fmt::Result {
     for cools in &target.cooldowns {
         cooldown(out, cools)?;
     }
-    let waiting = target.waiting.unwrap_or(0);
-    row(out, "In flight", format_args!("{}{}", target.in_flight, Waiting(waiting)))?;
+    row(out, "In flight", InFlight(target))?;
     row(out, "First event", &target.time_to_first_event)?;
     row(out, "Whole reply", &target.time_to_whole_reply)?;
     out.write_str("</table></section>")
@@ -164,13 +163,27 @@ impl Display for Quantiles {
     }
 }
 
-struct Waiting(usize);
+/// The calls of a target, and what bounds them.
+struct InFlight<'t>(&'t OfTarget);
 
-impl Display for Waiting {
+impl Display for InFlight<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            waiting => write!(f, ", {waiting} waiting"),
+        let OfTarget { in_flight, waiting, concurrency, .. } = self.0;
+        write!(f, "{in_flight}")?;
+        if let Some(limits) = concurrency {
+            if let Some(limit) = limits.limit {
+                write!(f, " of {limit}")?;
+            }
+            if let (Some(floor), Some(ceiling)) = (limits.floor, limits.ceiling) {
+                write!(f, " (adapts from {floor} to {ceiling})")?;
+            }
+            if let (Some(there), Some(most)) = (limits.bytes_in_flight, limits.bytes_limit) {
+                write!(f, ", {there} of {most} bytes")?;
+            }
+        }
+        match waiting {
+            None | Some(0) => Ok(()),
+            Some(waiting) => write!(f, ", {waiting} waiting"),
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::super::Inner;
 use crate::config::settings;
 use mainstay::{
-    layers::breaker::Metrics,
+    layers::{
+        breaker::Metrics,
+        concurrency::{Adaptive, ConcurrencyLimit},
+    },
     route::{Capabilities, Cooldown, Pace, Target},
 };
 use serde::Serialize;
@@ -28,9 +31,10 @@ pub(super) struct OfTarget {
     /// The one of `cooldowns` that lasts longest.
     cooldown: Option<Cools>,
     pub(super) cooldowns: Vec<Cools>,
-    /// Of the limit in its stack, which targets of one provider may share.
+    /// Of the provider, whose targets share a limit, unless the target has one of its own.
     pub(super) in_flight: usize,
     pub(super) waiting: Option<usize>,
+    pub(super) concurrency: Option<Concurrency>,
     pub(super) time_to_first_event: Quantiles,
     pub(super) time_to_whole_reply: Quantiles,
 }
@@ -57,6 +61,16 @@ pub(super) struct Cools {
     pub(super) class: &'static str,
     pub(super) status: u16,
     pub(super) message: Option<String>,
+}
+
+/// How many calls there may be, now and ever; none where nothing limits them.
+#[derive(Debug, Serialize)]
+pub(super) struct Concurrency {
+    pub(super) limit: Option<usize>,
+    pub(super) floor: Option<usize>,
+    pub(super) ceiling: Option<usize>,
+    pub(super) bytes_in_flight: Option<u32>,
+    pub(super) bytes_limit: Option<u32>,
 }
 
 /// Milliseconds; none until there were 20 answers.
@@ -120,8 +134,22 @@ impl OfTarget {
             cooldowns,
             in_flight: target.in_flight(),
             waiting: target.places().map(|places| places.waiting()),
+            concurrency: target.places().map(Concurrency::of),
             time_to_first_event: Quantiles::of(target.pace(), true),
             time_to_whole_reply: Quantiles::of(target.pace(), false),
+        }
+    }
+}
+
+impl Concurrency {
+    fn of(places: &ConcurrencyLimit) -> Self {
+        let (adaptive, bytes) = (places.adaptive(), places.request_bytes());
+        Self {
+            limit: places.is_bounded().then(|| places.limit()),
+            floor: adaptive.map(Adaptive::floor),
+            ceiling: adaptive.map(Adaptive::ceiling),
+            bytes_in_flight: bytes.map(|(there, _)| there),
+            bytes_limit: bytes.map(|(_, most)| most),
         }
     }
 }
@@ -181,8 +209,7 @@ impl Capable {
 
 impl Listed {
     fn of(app: &Inner, target: &settings::Target) -> Self {
-        let provider = app.config.provider(&target.provider).map(|provider| provider.capabilities);
-        let all = target.capabilities.or(provider.unwrap_or_default());
+        let all = app.config.capabilities(target);
         Self { target: target.to_string(), capabilities: Capable::of(&all) }
     }
 }

@@ -42,6 +42,35 @@ async fn the_status_shows_each_target_as_it_is() {
 }
 
 #[tokio::test]
+async fn the_status_shows_what_limits_calls() {
+    let text = FILE
+        .replace(
+            "[providers.b]\nkind = \"openai\"\n",
+            "[providers.b]\nkind = \"openai\"\nlimits = { concurrency = 9, adaptive = { ceiling = 64 } }\n",
+        )
+        .replace(
+            "\"b/m-2\"",
+            "{ target = \"b/m-2\", limits = { concurrency = 3, bytes_in_flight = \"1MiB\", adaptive = { ceiling = 0 } } }",
+        );
+    let app = App::new(&Config::parse(&text, "mainstay.toml", &|_| None).unwrap()).unwrap();
+    let (_, seen) = get(&app, "/status.json").await;
+    let of = |at: usize| seen["targets"][at]["concurrency"].clone();
+    assert_eq!((of(0)["limit"].clone(), of(0)["bytes_limit"].clone()), (Value::Null, Value::Null));
+    assert_eq!(of(1)["limit"], 9);
+    assert_eq!((of(1)["floor"].clone(), of(1)["ceiling"].clone()), (1.into(), 64.into()));
+    assert_eq!((of(2)["limit"].clone(), of(2)["ceiling"].clone()), (3.into(), Value::Null));
+    assert_eq!(
+        (of(2)["bytes_in_flight"].clone(), of(2)["bytes_limit"].clone()),
+        (0.into(), 1_048_576.into())
+    );
+    let (_, page) = page(&app, "/status").await;
+    assert!(
+        page.contains("0 of 9 (adapts from 1 to 64)") && page.contains("0 of 3, 0 of 1048576 bytes"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
 async fn what_would_become_of_a_call_is_explained() {
     let app = app();
     app.0.targets[0].breaker().unwrap().force_open();

@@ -3,9 +3,10 @@
 use super::super::doc::{Table, Value};
 use mainstay::route::Capabilities;
 
-/// Reads the table, if it is there, over what is in `all`: a target's over its provider's.
-pub(super) fn capabilities(t: &mut Table<'_>, all: &mut Capabilities) {
-    let Some(mut t) = t.table("capabilities") else { return };
+/// The table, if it is there.
+pub(super) fn capabilities(t: &mut Table<'_>) -> Capabilities {
+    let mut all = Capabilities::new();
+    let Some(mut t) = t.table("capabilities") else { return all };
     let tokens = "tokens of question and answer together";
     t.set("context", &mut all.context, |v| v.count(1..=1_000_000_000, tokens).map(Some));
     let yes_or_no = |v: &Value<'_>| v.bool().map(Some);
@@ -19,4 +20,5 @@ pub(super) fn capabilities(t: &mut Table<'_>, all: &mut Capabilities) {
         "images" => Some("vision = true or false".to_owned()),
         _ => None,
     });
+    all
 }

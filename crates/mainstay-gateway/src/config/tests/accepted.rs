@@ -61,11 +61,7 @@ fn a_file_written_by_a_program_with_every_key_quoted() {
     assert_eq!(a.timeout.idle, Some(Duration::from_millis(1500)));
     assert_eq!(a.limits.response_body, 65_536);
     assert_eq!(config.server.max_request_body, 1 << 20);
-    let target = |provider: &str, model: Option<&str>| Target {
-        provider: provider.to_owned(),
-        model: model.map(str::to_owned),
-        weight: 1,
-    };
+    let target = |provider: &str, model: Option<&str>| Target::plain(provider, model.map(str::to_owned));
     // Exactly the first part is the provider.
     let expected = [target("a", None), target("b", Some("m-2")), target("a", Some("org/real-model:free"))];
     assert_eq!(config.routes[0].targets, expected);

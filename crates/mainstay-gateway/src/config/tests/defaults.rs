@@ -83,8 +83,11 @@ fn of_the_limits() {
     assert_eq!(limits.response_body, 16 * 1024 * 1024);
     assert_eq!(limits.sse_event, 8 * 1024 * 1024);
     assert_eq!(limits.stream, None);
-    assert_eq!(limits.concurrency, None);
+    assert_eq!((limits.concurrency, limits.bytes_in_flight), (None, None));
     assert_eq!(limits.queue_wait, s(1));
+    let adaptive = &limits.adaptive;
+    assert_eq!((adaptive.floor, adaptive.ceiling, adaptive.slow_after), (1, None, None));
+    assert!((adaptive.decrease - 0.7).abs() < f64::EPSILON);
 }
 
 #[test]
