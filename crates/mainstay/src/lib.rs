@@ -30,6 +30,7 @@ pub mod chat;
 pub mod client;
 pub mod dialect;
 pub mod endpoint;
+pub mod guide;
 pub mod judge;
 pub mod parameters;
 pub mod peek;
