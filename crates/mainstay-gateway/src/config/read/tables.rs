@@ -107,6 +107,7 @@ fn breaker(mut t: Table<'_>, b: &mut Breaker) {
     let factor = "factor on open_for for each relapse; 1 is off";
     t.set("growth", &mut b.growth, |v| v.number(1.0..=10.0, factor));
     t.set("max_open_for", &mut b.max_open_for, Value::duration_set);
+    t.set("jitter", &mut b.jitter, |v| v.number(0.0..=1.0, "share of open_for that is added by chance"));
     t.set("failure_rate", &mut b.failure_rate, |v| rate(v, "share of failed calls"));
     t.set("slow_rate", &mut b.slow_rate, |v| rate(v, "share of slow calls"));
     t.set("slow_after", &mut b.slow_after, Value::duration_set);

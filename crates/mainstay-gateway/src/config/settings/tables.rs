@@ -121,6 +121,8 @@ pub struct Breaker {
     pub growth: f64,
     /// Where growing ends. Default 5 min. Not less than `open_for` where `growth` is more than 1.
     pub max_open_for: Duration,
+    /// Random extra of up to this share of the time for which it opens, from 0 to 1. Default 0.
+    pub jitter: f64,
     /// Share of failures over `window` that opens it, more than 0 and at most 1. Default off.
     pub failure_rate: Option<f64>,
     /// Share of slow calls over `window` that opens it, more than 0 and at most 1. Default off.
@@ -142,6 +144,7 @@ impl Default for Breaker {
             probes: 5,
             growth: 1.0,
             max_open_for: Duration::from_secs(300),
+            jitter: 0.0,
             failure_rate: None,
             slow_rate: None,
             slow_after: Duration::from_secs(30),

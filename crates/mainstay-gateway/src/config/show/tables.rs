@@ -59,6 +59,7 @@ fn breaker(b: &Breaker) -> Vec<Row> {
         ("probes", b.probes.to_string()),
         ("growth", format!("{:?}", b.growth)),
         ("max_open_for", time(b.max_open_for)),
+        ("jitter", format!("{:?}", b.jitter)),
         ("failure_rate", format!("{:?}", b.failure_rate.unwrap_or(0.0))),
         ("slow_rate", format!("{:?}", b.slow_rate.unwrap_or(0.0))),
         ("slow_after", time(b.slow_after)),

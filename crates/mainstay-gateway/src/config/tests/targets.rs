@@ -16,7 +16,7 @@ limits = { concurrency = 8 }
 kind = \"gemini\"
 ";
 
-/// [`PROVIDERS`] and a route with this list; its line is 10, that of the list 12.
+/// [`PROVIDERS`] and a route with this list; that of the list is line 11.
 fn listed(targets: &str) -> String {
     format!("{PROVIDERS}[[routes]]\nmodels = [\"m\"]\ntargets = [{targets}]\n")
 }
@@ -149,16 +149,16 @@ fn a_target_refuses_what_it_does_not_know_with_line_and_key() {
         ),
     ] {
         let text = listed(&format!("{{ target = \"a/x\", {rest} }}"));
-        check(&text, 12, &format!("routes[0].targets[0].{key}"), found, expected);
+        check(&text, 11, &format!("routes[0].targets[0].{key}"), found, expected);
     }
     let twice = "{ target = \"a\", parameters = { n = 1 }, default_parameters = { n = 2 } }";
-    check(&listed(twice), 12, "routes[0].targets[0].default_parameters.n", "sets already", "one of the two");
+    check(&listed(twice), 11, "routes[0].targets[0].default_parameters.n", "sets already", "one of the two");
     let gemini = "{ target = \"g\", parameters = { temperature = 1 } }";
-    check(&listed(gemini), 12, "routes[0].targets[0].parameters.temperature", "", "generationConfig = {");
+    check(&listed(gemini), 11, "routes[0].targets[0].parameters.temperature", "", "generationConfig = {");
     let headed = format!(
         "{PROVIDERS}[[routes]]\nmodels = [\"m\"]\n[[routes.targets]]\ntarget = \"a\"\n[routes.targets.retry]\natempts = 1\n"
     );
-    check(&headed, 15, "routes[0].targets[0].retry.atempts", "\"atempts\"", "attempts?");
+    check(&headed, 14, "routes[0].targets[0].retry.atempts", "\"atempts\"", "attempts?");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn one_target_has_one_circuit_so_two_places_must_agree() {
             &second(other),
             15,
             key,
-            "in line 12 (routes[0].targets[0])",
+            "in line 11 (routes[0].targets[0])",
             "[providers.NAME] like that of \"a\"",
         );
     }
@@ -189,7 +189,7 @@ fn recovery_does_not_piece_together_what_parameters_make_of_an_answer() {
     good(&text);
     check(
         &format!("{text}recovery = \"continue\"\n"),
-        13,
+        12,
         "routes[0].recovery",
         "parameters have response_format",
         "\"off\"",
@@ -199,7 +199,7 @@ fn recovery_does_not_piece_together_what_parameters_make_of_an_answer() {
 #[track_caller]
 fn warned(text: &str, key: &str, words: &str) {
     let config = good(text);
-    let hit = config.warnings.iter().any(|w| w.line == 12 && w.key == key && w.message.contains(words));
+    let hit = config.warnings.iter().any(|w| w.line == 11 && w.key == key && w.message.contains(words));
     assert!(hit, "{:#?}\n\nof:\n{text}", config.warnings);
 }
 
