@@ -95,7 +95,7 @@ fn of_circuit(out: &mut String, circuit: &Circuit) -> fmt::Result {
     }
     if circuit.opened_total > 0 {
         let (opened, rejected) = (circuit.opened_total, circuit.rejected_total);
-        row(out, "So far", format_args!("opened {opened} times, refused {rejected} calls"))?;
+        row(out, "So far", format_args!("{opened} &times; opened, {rejected} calls refused"))?;
     }
     Ok(())
 }
