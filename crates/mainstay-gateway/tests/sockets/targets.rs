@@ -29,7 +29,7 @@ async fn parameters_go_into_the_requests_of_their_route_and_nothing_else_changes
         (
             "cold",
             "\"temperature\": 1.50 ",
-            r#"{"model":"real", "messages":[],"temperature": 0 ,"max_tokens":9}"#,
+            r#"{"model":"real", "messages":[],"temperature": 0,"max_tokens":9 }"#,
         ),
         ("cold", "\"max_tokens\":5", r#"{"model":"real", "messages":[],"max_tokens":5,"temperature":0}"#),
     ] {

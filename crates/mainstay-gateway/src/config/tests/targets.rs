@@ -171,7 +171,7 @@ fn one_target_has_one_circuit_so_two_places_must_agree() {
     for other in ["\"a/x\"", "{ target = \"a/x\", retry.attempts = 1 }"] {
         check(
             &second(other),
-            15,
+            14,
             key,
             "in line 11 (routes[0].targets[0])",
             "[providers.NAME] like that of \"a\"",
