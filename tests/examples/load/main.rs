@@ -8,9 +8,11 @@
 //! ```
 //!
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
-//! connections), `streams` (time to first event, gap between events, CPU per event), `idle` (memory of 1,000 and of up to
-//! 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each; then memory and files when they
-//! are gone).
+//! connections), `streams` (time to first event, gap between events, CPU per event), `first` (time to first event alone, from
+//! a provider that has it at once, after 20 ms and after 200 ms), `idle` (memory of 1,000 and of up to 10,000 open streams, as
+//! many as the limit of open files lets: a proxy needs two for each; then memory and files when they are gone), `flood` (a
+//! stream of `--mebibytes` that a caller takes as fast as it comes, and one without end of which a caller takes a byte a
+//! second for `--seconds`: memory, and what the provider was let send).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -25,6 +27,8 @@
 
 mod calls;
 mod drive;
+mod first;
+mod flood;
 mod idle;
 mod process;
 mod provider;
@@ -41,11 +45,20 @@ struct Asked {
     requests: usize,
     rounds: usize,
     streams: usize,
+    mebibytes: u64,
+    seconds: u64,
 }
 
 impl Asked {
     fn read() -> Self {
-        let mut asked = Self { what: Vec::new(), requests: 4000, rounds: 7, streams: 10_000 };
+        let mut asked = Self {
+            what: Vec::new(),
+            requests: 4000,
+            rounds: 7,
+            streams: 10_000,
+            mebibytes: 2048,
+            seconds: 30,
+        };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut number = || words.next().and_then(|word| word.parse().ok()).expect("a number");
@@ -53,10 +66,12 @@ impl Asked {
                 "--requests" => asked.requests = number(),
                 "--rounds" => asked.rounds = number(),
                 "--streams" => asked.streams = number(),
-                "start" | "calls" | "streams" | "idle" => asked.what.push(word),
-                other => {
-                    panic!("{other}? There is start, calls, streams, idle, --requests, --rounds, --streams")
-                }
+                "--mebibytes" => asked.mebibytes = number() as u64,
+                "--seconds" => asked.seconds = number() as u64,
+                "start" | "calls" | "streams" | "first" | "idle" | "flood" => asked.what.push(word),
+                other => panic!(
+                    "{other}? There is start, calls, streams, first, idle, flood, --requests, --rounds, --streams, --mebibytes, --seconds"
+                ),
             }
         }
         asked
@@ -87,8 +102,14 @@ fn main() {
         if asked.wants("streams") {
             streams::run(&asked, &targets).await;
         }
+        if asked.wants("first") {
+            first::run(&asked, &targets).await;
+        }
         if asked.wants("idle") {
             idle::run(&asked, &targets).await;
+        }
+        if asked.wants("flood") {
+            flood::run(&asked, &targets).await;
         }
     });
 }

@@ -158,7 +158,7 @@ where
     let redactor = app.redactor.and(caller_key(&parts.headers));
     // Gemini's streams are events only where they are asked to be.
     let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
-    let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
+    let teller = Teller::new(call.dialect, redactor, log.clone(), app.keepalive.filter(|_| events));
     parts.extensions = http::Extensions::new();
     parts.extensions.insert(log.clone());
     parts.extensions.insert(record.usage.clone());

@@ -12,7 +12,7 @@ use mainstay::{
         error::find_cause,
     },
     peek::PeekError,
-    route::{CallFailed, ModelNotFound, own_words},
+    route::{Attempt, AttemptLog, CallFailed, ModelNotFound, own_words},
     secret::Redactor,
     translate::Untranslatable,
 };
@@ -202,7 +202,12 @@ fn own_error<'a>(
 }
 
 fn attempts(failed: &CallFailed, redactor: &Redactor) -> Vec<dialect::Attempt> {
-    let entries = failed.attempts.iter().map(|attempt| attempt.to_entry());
+    entries(&failed.attempts, redactor)
+}
+
+/// Tries as the list in an error shows them.
+fn entries(attempts: &[Attempt], redactor: &Redactor) -> Vec<dialect::Attempt> {
+    let entries = attempts.iter().map(Attempt::to_entry);
     entries
         .map(|entry| dialect::Attempt { message: short(&redactor.text(&entry.message)), ..entry })
         .collect()
@@ -258,8 +263,14 @@ impl std::fmt::Display for ShuttingDown {
 
 impl std::error::Error for ShuttingDown {}
 
-/// The event that ends a stream for `error`, in the caller's dialect, and a word for what happened.
-pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxError) -> (Bytes, &'static str) {
+/// The event that ends a stream for `error`, in the caller's dialect, and a word for what happened. It lists the tries that
+/// failed, that of the stream itself the last; a provider's own event that callers understand goes on as it came.
+pub(super) fn stream_error(
+    redactor: &Redactor,
+    dialect: Dialect,
+    error: &BoxError,
+    tries: &AttemptLog,
+) -> (Bytes, &'static str) {
     let verdict = HttpClassifier::new().error(&**error);
     let (status, code, outcome);
     match find_cause::<ReplyError>(&**error) {
@@ -291,7 +302,7 @@ pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxErr
         error_type: None,
         message: &short(&redactor.text(&message)),
         param: None,
-        attempts: &[],
+        attempts: &entries(&tries.failed(), redactor),
     };
     (render_stream_error(dialect, &body, 0), outcome)
 }

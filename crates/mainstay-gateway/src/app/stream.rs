@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use mainstay::{
     BoxError,
     dialect::{Dialect, keepalive},
-    route::{self, Served},
+    route::{self, AttemptLog, Served},
     secret::Redactor,
 };
 use pin_project_lite::pin_project;
@@ -97,6 +97,8 @@ pub(super) struct Teller {
     dialect: Dialect,
     /// Knows the caller's own credential too.
     pub(super) redactor: Redactor,
+    /// What was tried, for the error that ends a stream.
+    tries: AttemptLog,
     alive: Option<Alive>,
 }
 
@@ -109,14 +111,24 @@ struct Alive {
 }
 
 impl Teller {
-    pub(super) fn new(dialect: Dialect, redactor: Redactor, every: Option<Duration>) -> Self {
+    pub(super) fn new(
+        dialect: Dialect,
+        redactor: Redactor,
+        tries: AttemptLog,
+        every: Option<Duration>,
+    ) -> Self {
         let alive = every.map(|every| Alive { every, last: Instant::now(), sleep: None });
-        Self { dialect, redactor, alive: alive.filter(|_| is_sse(dialect)) }
+        Self { dialect, redactor, tries, alive: alive.filter(|_| is_sse(dialect)) }
     }
 
     /// Whether a caller of this dialect can be kept waiting with signs of life.
     pub(super) fn can_wait(&self) -> bool {
         self.alive.is_some()
+    }
+
+    /// The event that ends a stream for this error, and a word for it.
+    fn error(&self, error: &BoxError) -> (Bytes, &'static str) {
+        errors::stream_error(&self.redactor, self.dialect, error, &self.tries)
     }
 
     /// Something else went out.
@@ -222,7 +234,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Ready(Next::Broken(error)) => {
                         tracing::debug!(error = &*error, "a stream ended in an error");
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        teller.error(&error)
                     }
                     Poll::Ready(Next::Failed(failure)) => {
                         if let Some(record) = record {
@@ -238,7 +250,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Pending if cut.as_mut().poll(cx).is_ready() => {
                         let error = errors::ShuttingDown.into();
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        teller.error(&error)
                     }
                     Poll::Pending => {
                         return teller.poll_sign(cx).map(|sign| Some(Ok(Frame::data(sign))));

@@ -7,7 +7,6 @@ use mainstay::{
         deadline::DeadlineExceeded,
         timeout::{Phase, TimeoutError, TimeoutKind},
     },
-    route::AttemptLog,
 };
 use serde_json::Value;
 use std::io;
@@ -47,7 +46,7 @@ fn one_event(bytes: &Bytes) -> (String, Value) {
 fn a_stream_ends_in_one_well_formed_error_event_with_our_word_for_it() {
     for dialect in DIALECTS {
         for (error, code) in causes() {
-            let (event, outcome) = stream_error(&Redactor::default(), dialect, &error);
+            let (event, outcome) = stream_error(&Redactor::default(), dialect, &error, &AttemptLog::default());
             let (name, data) = one_event(&event);
             assert_eq!(outcome, code, "{dialect:?}");
             assert_eq!(name, if dialect == Dialect::ChatCompletions { "" } else { "error" });
@@ -81,7 +80,7 @@ fn no_word_of_ours_or_theirs_shows_a_known_key() {
     let redactor = Redactor::new(["sk-0123456789"]);
     let error = committed(Class::ServerError, "the key sk-0123456789 was bad");
     for dialect in DIALECTS {
-        let (event, _) = stream_error(&redactor, dialect, &error);
+        let (event, _) = stream_error(&redactor, dialect, &error, &AttemptLog::default());
         assert!(!String::from_utf8_lossy(&event).contains("0123"), "{dialect:?}");
     }
     let reply =
