@@ -39,6 +39,8 @@ pub(super) struct Tee<B> {
     run: Option<Bytes>,
     /// What follows `run`.
     last: Option<Step>,
+    /// There is no whole event left in what has come, and nothing that waits to be handed on.
+    exhausted: bool,
     /// There were signs of life.
     kept_alive: bool,
     drained: usize,
@@ -88,6 +90,7 @@ where
             frame: Bytes::new(),
             run: None,
             last: None,
+            exhausted: false,
             kept_alive: false,
             drained: 0,
         }
@@ -96,6 +99,19 @@ where
     /// All events of a frame at once, or the end. After the end: pending for ever, so callers stop asking.
     pub(super) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
+            if self.exhausted {
+                let frame = match ready!(self.poll_frame(cx)) {
+                    Ok(frame) => frame,
+                    Err(end) => return Poll::Ready(end),
+                };
+                let read = self.read_alike(&frame);
+                // Most frames are nothing else, and pass untouched.
+                if read > 0 && read == frame.len() {
+                    return Poll::Ready(Step::Pass(frame));
+                }
+                self.exhausted = false;
+                self.cut(frame, read);
+            }
             match (self.run.take(), self.last.take()) {
                 (None, Some(last)) => return Poll::Ready(last),
                 (Some(run), Some(last)) => {
@@ -123,25 +139,17 @@ where
                 }
                 Some(Next::End(end)) => self.last = Some(end),
                 None => {
+                    self.exhausted = true;
                     if let Some(run) = self.run.take() {
                         self.frame = Bytes::new();
                         return Poll::Ready(Step::Pass(run));
-                    }
-                    match ready!(self.poll_frame(cx)) {
-                        Ok(frame) => match self.read_alike(&frame) {
-                            0 => self.cut(frame, 0),
-                            all if all == frame.len() => return Poll::Ready(Step::Pass(frame)),
-                            some => self.cut(frame, some),
-                        },
-                        Err(end) => return Poll::Ready(end),
                     }
                 }
             }
         }
     }
 
-    /// Reads the events at the head of a frame that are like the last; how many bytes they take. Most frames are nothing
-    /// else, and pass untouched.
+    /// Reads the events at the head of a frame that are like the last; how many bytes they take.
     fn read_alike(&mut self, frame: &Bytes) -> usize {
         if !self.framing.is_between_events() {
             return 0;
