@@ -5,6 +5,7 @@
 //! cargo run --release -p mainstay-tests --example load                   everything, some minutes
 //! cargo run --release -p mainstay-tests --example load -- calls streams  some of it
 //! cargo run --release -p mainstay-tests --example load -- calls --requests 20000 --rounds 9
+//! cargo run --release -p mainstay-tests --example load -- soak --soak 100000
 //! ```
 //!
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
@@ -12,7 +13,8 @@
 //! a provider that has it at once, after 20 ms and after 200 ms), `idle` (memory of 1,000 and of up to 10,000 open streams, as
 //! many as the limit of open files lets: a proxy needs two for each; then memory and files when they are gone), `flood` (a
 //! stream of `--mebibytes` that a caller takes as fast as it comes, and one without end of which a caller takes a byte a
-//! second for `--seconds`: memory, and what the provider was let send).
+//! second for `--seconds`: memory, and what the provider was let send), `soak` (100,000 calls and a tenth as many streams, some
+//! of them left in the middle; then memory beside that of a busy server, files, calls that count as running).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -33,6 +35,7 @@ mod idle;
 mod process;
 mod provider;
 mod proxy;
+mod soak;
 mod start;
 mod streams;
 
@@ -47,6 +50,7 @@ struct Asked {
     streams: usize,
     mebibytes: u64,
     seconds: u64,
+    soak: usize,
 }
 
 impl Asked {
@@ -58,6 +62,7 @@ impl Asked {
             streams: 10_000,
             mebibytes: 2048,
             seconds: 30,
+            soak: 100_000,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -68,9 +73,10 @@ impl Asked {
                 "--streams" => asked.streams = number(),
                 "--mebibytes" => asked.mebibytes = number() as u64,
                 "--seconds" => asked.seconds = number() as u64,
-                "start" | "calls" | "streams" | "first" | "idle" | "flood" => asked.what.push(word),
+                "--soak" => asked.soak = number(),
+                "start" | "calls" | "streams" | "first" | "idle" | "flood" | "soak" => asked.what.push(word),
                 other => panic!(
-                    "{other}? There is start, calls, streams, first, idle, flood, --requests, --rounds, --streams, --mebibytes, --seconds"
+                    "{other}? There is start, calls, streams, first, idle, flood, soak, --requests, --rounds, --streams, --mebibytes, --seconds, --soak"
                 ),
             }
         }
@@ -110,6 +116,9 @@ fn main() {
         }
         if asked.wants("flood") {
             flood::run(&asked, &targets).await;
+        }
+        if asked.wants("soak") {
+            soak::run(&asked, &targets).await;
         }
     });
 }

@@ -5,7 +5,11 @@ use mainstay_testkit::{End, ScriptedProvider, Step, bodies};
 use serde_json::{Value, json};
 
 fn ask(path: &str, model: &str) -> Vec<u8> {
-    post(path, &[], json!({"model": model, "max_tokens": 9, "messages": [], "stream": true}).to_string().as_bytes())
+    post(
+        path,
+        &[],
+        json!({"model": model, "max_tokens": 9, "messages": [], "stream": true}).to_string().as_bytes(),
+    )
 }
 
 /// The data of the last event.
@@ -36,8 +40,7 @@ async fn pitfall_36_a_stream_that_breaks_after_content_is_not_tried_again_and_it
 async fn events_of_messages_that_come_without_a_name_get_that_of_their_type() {
     let named = bodies::anthropic_events(["Hel", "lo", " you"]);
     let bare = named.iter().map(|event| event.split_once('\n').unwrap().1.to_owned());
-    let provider =
-        ScriptedProvider::start([Step::sse(bare), Step::sse(named.clone())]).await.unwrap();
+    let provider = ScriptedProvider::start([Step::sse(bare), Step::sse(named.clone())]).await.unwrap();
     let gateway = Gateway::start(&config(&provider, "")).await;
     for how in ["without", "with"] {
         let reply = gateway.talk(ask("/v1/messages", "claude-x")).await;
@@ -51,6 +54,10 @@ async fn a_stream_of_nothing_but_an_end_is_no_answer() {
         let provider = ScriptedProvider::start([Step::sse([said, "data: [DONE]\n\n"])]).await.unwrap();
         let gateway = Gateway::start(&config(&provider, "")).await;
         let reply = gateway.talk(ask(CHAT, "m")).await;
-        assert_eq!((reply.status, &reply.json()["error"]["code"]), (502, &json!("upstream_malformed")), "{said}");
+        assert_eq!(
+            (reply.status, &reply.json()["error"]["code"]),
+            (502, &json!("upstream_malformed")),
+            "{said}"
+        );
     }
 }

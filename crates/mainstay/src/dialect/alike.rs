@@ -221,7 +221,9 @@ fn string_len(bytes: &[u8]) -> Option<usize> {
         match bytes.get(at..)? {
             [b'"', ..] => break,
             [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => at += 6,
+            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => {
+                at += 6
+            }
             [b'\\', ..] | [] => return None,
             [byte, ..] if *byte < 0x20 => return None,
             [byte, ..] if !byte.is_ascii() => {
@@ -261,7 +263,8 @@ mod tests {
     /// By serde_json, as the full reading has it.
     fn full(bytes: &[u8]) -> Option<usize> {
         let quoted = [b"\"", bytes].concat();
-        let mut values = serde_json::Deserializer::from_slice(&quoted).into_iter::<&serde_json::value::RawValue>();
+        let mut values =
+            serde_json::Deserializer::from_slice(&quoted).into_iter::<&serde_json::value::RawValue>();
         values.next()?.ok().map(|raw| raw.get().len() - 2)
     }
 

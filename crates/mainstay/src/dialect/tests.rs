@@ -867,7 +867,11 @@ proptest! {
 
 /// Events of each dialect that are content and little else, with `%` where the text stands.
 const PIECES: [(Dialect, &str, &str); 10] = [
-    (Dialect::ChatCompletions, "", r#"{"id":"c","choices":[{"index":0,"delta":{"content":"%"},"finish_reason":null}]}"#),
+    (
+        Dialect::ChatCompletions,
+        "",
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"%"},"finish_reason":null}]}"#,
+    ),
     (
         Dialect::ChatCompletions,
         "",
@@ -894,22 +898,62 @@ const PIECES: [(Dialect, &str, &str); 10] = [
         "response.output_text.delta",
         r#"{"type":"response.output_text.delta","sequence_number":7,"delta":"%","obfuscation":"%"}"#,
     ),
-    (Dialect::Gemini, "", r#"{"candidates":[{"content":{"parts":[{"text":"%"}],"role":"model"},"index":0}]}"#),
-    (Dialect::Cohere, "content-delta", r#"{"type":"content-delta","delta":{"message":{"content":{"text":"%"}}}}"#),
-    (Dialect::Ollama, "", r#"{"model":"m","created_at":"%","message":{"role":"assistant","content":"%"},"done":false}"#),
+    (
+        Dialect::Gemini,
+        "",
+        r#"{"candidates":[{"content":{"parts":[{"text":"%"}],"role":"model"},"index":0}]}"#,
+    ),
+    (
+        Dialect::Cohere,
+        "content-delta",
+        r#"{"type":"content-delta","delta":{"message":{"content":{"text":"%"}}}}"#,
+    ),
+    (
+        Dialect::Ollama,
+        "",
+        r#"{"model":"m","created_at":"%","message":{"role":"assistant","content":"%"},"done":false}"#,
+    ),
 ];
 
 /// What the text may be replaced by, well-formed and not, and what may become of the event around it.
 fn mutation() -> impl Strategy<Value = Vec<(usize, String)>> {
     let text = prop::sample::select(vec![
-        "x", "Hi there", "", "\\n", "\\\"", "a\\", "\\u00e9", "\\ud800", "\\u12", "é", "\u{1fa90}", "\t", "\u{1}", "\"", "\",\"error\":{\"m\":1},\"z\":\"",
-        "\"},\"finish_reason\":\"stop\",\"z\":{\"y\":\"", "\r", "\n", "\n\n", "data: {}", "\\/", "{\\\"a\\\":1}", "stop", "error",
+        "x",
+        "Hi there",
+        "",
+        "\\n",
+        "\\\"",
+        "a\\",
+        "\\u00e9",
+        "\\ud800",
+        "\\u12",
+        "é",
+        "\u{1fa90}",
+        "\t",
+        "\u{1}",
+        "\"",
+        "\",\"error\":{\"m\":1},\"z\":\"",
+        "\"},\"finish_reason\":\"stop\",\"z\":{\"y\":\"",
+        "\r",
+        "\n",
+        "\n\n",
+        "data: {}",
+        "\\/",
+        "{\\\"a\\\":1}",
+        "stop",
+        "error",
     ]);
     prop::collection::vec((any::<usize>(), text.prop_map(str::to_owned)), 0..4)
 }
 
 /// A stream of an event in so many forms: `%` filled in, digits counted on, and now and then a byte that is another.
-fn forms(template: &str, name: &str, mutations: &[Vec<(usize, String)>], ends: &[bool], flips: &[(usize, u8)]) -> Vec<u8> {
+fn forms(
+    template: &str,
+    name: &str,
+    mutations: &[Vec<(usize, String)>],
+    ends: &[bool],
+    flips: &[(usize, u8)],
+) -> Vec<u8> {
     let mut stream = Vec::new();
     for (n, mutation) in mutations.iter().enumerate() {
         let mut data = template.replace('7', &(7 + n * 13).to_string());

@@ -1,12 +1,10 @@
 //! What callers are told, in the words of their own API.
 
 use super::*;
-use mainstay::{
-    layers::{
-        classify::{Failed, Verdict},
-        deadline::DeadlineExceeded,
-        timeout::{Phase, TimeoutError, TimeoutKind},
-    },
+use mainstay::layers::{
+    classify::{Failed, Verdict},
+    deadline::DeadlineExceeded,
+    timeout::{Phase, TimeoutError, TimeoutKind},
 };
 use serde_json::Value;
 use std::io;
@@ -46,7 +44,8 @@ fn one_event(bytes: &Bytes) -> (String, Value) {
 fn a_stream_ends_in_one_well_formed_error_event_with_our_word_for_it() {
     for dialect in DIALECTS {
         for (error, code) in causes() {
-            let (event, outcome) = stream_error(&Redactor::default(), dialect, &error, &AttemptLog::default());
+            let (event, outcome) =
+                stream_error(&Redactor::default(), dialect, &error, &AttemptLog::default());
             let (name, data) = one_event(&event);
             assert_eq!(outcome, code, "{dialect:?}");
             assert_eq!(name, if dialect == Dialect::ChatCompletions { "" } else { "error" });
