@@ -9,7 +9,11 @@
 //! A pattern knows the whole block of the stream too, line ends and event name included: a frame that is nothing but such
 //! events is not even cut into lines.
 
-use super::{json::quoted, seen::Seen};
+use super::{
+    json::quoted,
+    lexeme::{number_len, string_len},
+    seen::Seen,
+};
 use memchr::memmem;
 use std::{fmt, ops::Range};
 
@@ -25,15 +29,15 @@ const UNREAD_NUMBERS: [&str; 1] = ["\"sequence_number\":"];
 pub(super) struct Pattern {
     /// The event's name.
     name: Vec<u8>,
-    /// The event as it came: all of its block, where that is known, or its data alone.
-    event: Vec<u8>,
-    /// Where in `event` the data stands.
-    data: Range<usize>,
-    /// `event` is all of a block, and has its end.
+    /// The event as it came, without what fills its holes: all of its block, where that is known, or its data alone.
+    rest: Vec<u8>,
+    /// Where in `rest` the data stands.
+    data: Range<u16>,
+    /// `rest` is of a whole block, and has its end.
     whole: bool,
-    /// In order. None: there is no pattern.
+    /// In order; the first `count` of them. There is no pattern without any.
     holes: [Hole; MAX_HOLES],
-    filled: usize,
+    count: u8,
     /// It is, or begins, a tool call.
     tool: bool,
     /// Events in a row that were not like it. A provider that varies its events is not learnt from for ever.
@@ -47,13 +51,20 @@ const MAX_MISSES: u8 = 8;
 /// A place in a pattern that may be filled in otherwise.
 #[derive(Clone, Copy, Default)]
 struct Hole {
+    at: u16,
+    kind: Filling,
+}
+
+/// The same in an event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
     start: usize,
     end: usize,
     kind: Filling,
 }
 
 /// What a place is filled with.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Filling {
     /// A string, between its quotes.
     #[default]
@@ -86,7 +97,7 @@ impl fmt::Debug for Pattern {
 impl Pattern {
     /// Whether this is the data of such an event.
     pub(super) fn data(&mut self, name: &[u8], data: &[u8]) -> Option<Alike> {
-        let found = self.fill(self.data.clone(), data)?;
+        let found = self.fill(self.data.start.into()..self.data.end.into(), data)?;
         if found.len != data.len() || name != self.name {
             return None;
         }
@@ -99,17 +110,18 @@ impl Pattern {
         if !self.whole {
             return None;
         }
-        let found = self.fill(0..self.event.len(), bytes)?;
+        let found = self.fill(0..self.rest.len(), bytes)?;
         self.misses = 0;
         Some(found)
     }
 
     /// Whether `bytes` begin with this part of the event, its holes filled in somehow.
     fn fill(&self, part: Range<usize>, bytes: &[u8]) -> Option<Alike> {
-        let holes = self.holes.get(..self.filled).filter(|holes| !holes.is_empty())?;
+        let holes = self.holes.get(..self.count.into()).filter(|holes| !holes.is_empty())?;
         let (mut at, mut rest, mut text) = (part.start, bytes, 0);
         for hole in holes {
-            rest = rest.strip_prefix(self.event.get(at..hole.start)?)?;
+            let end = hole.at.into();
+            rest = rest.strip_prefix(self.rest.get(at..end)?)?;
             let len = match hole.kind {
                 Filling::Number => number_len(rest)?,
                 _ => string_len(rest)?,
@@ -121,9 +133,9 @@ impl Pattern {
                 Filling::Text => text = len,
             }
             rest = rest.get(len..)?;
-            at = hole.end;
+            at = end;
         }
-        rest = rest.strip_prefix(self.event.get(at..part.end)?)?;
+        rest = rest.strip_prefix(self.rest.get(at..part.end)?)?;
         Some(Alike { len: bytes.len() - rest.len(), text, tool: self.tool })
     }
 
@@ -134,32 +146,37 @@ impl Pattern {
         }
         let Some(content) = content(data, seen) else { return };
         let block = block.and_then(|block| Some((block, place(data, block)?)));
-        let (event, at) = block.unwrap_or((data, 0));
-        if event.len() - content.end + content.start > MAX_LEN || name.len() > MAX_LEN {
-            return;
+        let (event, start) = block.unwrap_or((data, 0));
+        let mut places = [Place::default(); MAX_HOLES];
+        let mut count = 0;
+        for (free, found) in places.iter_mut().zip(std::iter::once(content).chain(unread(data))) {
+            *free = Place { start: start + found.start, end: start + found.end, kind: found.kind };
+            count += 1;
         }
-        let mut holes = [Hole::default(); MAX_HOLES];
-        let mut filled = 0;
-        for hole in std::iter::once(content).chain(unread(data)) {
-            if let Some(free) = holes.get_mut(filled) {
-                *free = Hole { start: at + hole.start, end: at + hole.end, kind: hole.kind };
-                filled += 1;
-            }
-        }
-        let Some(taken) = holes.get_mut(..filled) else { return };
-        taken.sort_unstable_by_key(|hole| hole.start);
-        // A field inside of the content's own string would be none; in well-formed JSON there is no such thing.
-        if taken.windows(2).any(|pair| matches!(pair, [a, b] if a.end > b.start)) {
+        let Some(places) = places.get_mut(..count) else { return };
+        places.sort_unstable_by_key(|place| place.start);
+        let filled: usize = places.iter().map(|place| place.end - place.start).sum();
+        let apart = places.windows(2).all(|pair| matches!(pair, [a, b] if a.end <= b.start));
+        if !apart || event.len() - filled > MAX_LEN || name.len() > MAX_LEN {
             return;
         }
         self.misses += 1;
-        self.whole = block.is_some() && ends_for_good(event) && !event.starts_with(b"\xef\xbb\xbf");
-        self.data = at..at + data.len();
-        (self.holes, self.filled, self.tool) = (holes, filled, seen.tool);
-        for (place, bytes) in [(&mut self.name, name), (&mut self.event, event)] {
-            place.clear();
-            place.extend_from_slice(bytes);
+        self.name.clear();
+        self.name.extend_from_slice(name);
+        self.rest.clear();
+        let mut from = 0;
+        for (hole, place) in self.holes.iter_mut().zip(&*places) {
+            self.rest.extend_from_slice(event.get(from..place.start).unwrap_or_default());
+            *hole = Hole { at: u16::try_from(self.rest.len()).unwrap_or(u16::MAX), kind: place.kind };
+            from = place.end;
         }
+        self.rest.extend_from_slice(event.get(from..).unwrap_or_default());
+        let behind = event.len() - start - data.len();
+        let end = self.rest.len() - behind;
+        self.data = u16::try_from(start).unwrap_or(u16::MAX)..u16::try_from(end).unwrap_or(0);
+        self.count = u8::try_from(count).unwrap_or(0);
+        self.tool = seen.tool;
+        self.whole = block.is_some() && ends_for_good(event) && !event.starts_with(b"\xef\xbb\xbf");
     }
 }
 
@@ -169,7 +186,7 @@ fn ends_for_good(block: &[u8]) -> bool {
 }
 
 /// Where the one string stands that makes the event content.
-fn content(data: &[u8], seen: &Seen<'_>) -> Option<Hole> {
+fn content(data: &[u8], seen: &Seen<'_>) -> Option<Place> {
     let (raw, is_text) = seen.only_content()?;
     let (string, kind) = match quoted(raw) {
         Some(string) => (string, if is_text { Filling::Text } else { Filling::Content }),
@@ -181,20 +198,20 @@ fn content(data: &[u8], seen: &Seen<'_>) -> Option<Hole> {
         }
     };
     let start = place(string.as_bytes(), data)?;
-    Some(Hole { start, end: start + string.len(), kind })
+    Some(Place { start, end: start + string.len(), kind })
 }
 
 /// Where fields stand that no reader looks at. In JSON a quote that opens a string is never behind a backslash, so what has
 /// the quotes of a key, and the colon, is one.
-fn unread(data: &[u8]) -> impl Iterator<Item = Hole> {
+fn unread(data: &[u8]) -> impl Iterator<Item = Place> {
     let find = move |key: &str| Some(memmem::find(data, key.as_bytes())? + key.len());
     let strings = UNREAD_STRINGS.iter().filter_map(move |key| {
         let start = find(key)?;
-        Some(Hole { start, end: start + string_len(data.get(start..)?)?, kind: Filling::Unread })
+        Some(Place { start, end: start + string_len(data.get(start..)?)?, kind: Filling::Unread })
     });
     let numbers = UNREAD_NUMBERS.iter().filter_map(move |key| {
         let start = find(key)?;
-        Some(Hole { start, end: start + number_len(data.get(start..)?)?, kind: Filling::Number })
+        Some(Place { start, end: start + number_len(data.get(start..)?)?, kind: Filling::Number })
     });
     strings.chain(numbers)
 }
@@ -203,98 +220,4 @@ fn unread(data: &[u8]) -> impl Iterator<Item = Hole> {
 fn place(part: &[u8], whole: &[u8]) -> Option<usize> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     (start.checked_add(part.len())? <= whole.len()).then_some(start)
-}
-
-/// The bytes of a well-formed string up to the quote that closes it.
-fn string_len(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    let mut is_ascii = true;
-    loop {
-        let rest = bytes.get(at..)?;
-        if let Some(eight) = rest.first_chunk() {
-            let plain = plain_bytes(u64::from_le_bytes(*eight));
-            at += plain;
-            if plain == 8 {
-                continue;
-            }
-        }
-        match bytes.get(at..)? {
-            [b'"', ..] => break,
-            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => {
-                at += 6
-            }
-            [b'\\', ..] | [] => return None,
-            [byte, ..] if *byte < 0x20 => return None,
-            [byte, ..] if !byte.is_ascii() => {
-                is_ascii = false;
-                at += bytes.get(at..)?.iter().take_while(|byte| !byte.is_ascii()).count();
-            }
-            _ => at += 1,
-        }
-    }
-    (is_ascii || std::str::from_utf8(bytes.get(..at)?).is_ok()).then_some(at)
-}
-
-/// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.
-fn plain_bytes(eight: u64) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    // Of each of these the lowest bit that is set is exact, and so it is of all of them together.
-    let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
-    let quote = zero(eight ^ (ONES * b'"' as u64));
-    let escape = zero(eight ^ (ONES * b'\\' as u64));
-    let control = eight.wrapping_sub(ONES * 0x20) & !eight;
-    let special = (quote | escape | control | eight) & HIGH;
-    special.trailing_zeros() as usize / 8
-}
-
-/// The digits of a whole number, as JSON has them.
-fn number_len(bytes: &[u8]) -> Option<usize> {
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (digits == 1 || digits > 1 && bytes.first() != Some(&b'0')).then_some(digits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// By serde_json, as the full reading has it.
-    fn full(bytes: &[u8]) -> Option<usize> {
-        let quoted = [b"\"", bytes].concat();
-        let mut values =
-            serde_json::Deserializer::from_slice(&quoted).into_iter::<&serde_json::value::RawValue>();
-        values.next()?.ok().map(|raw| raw.get().len() - 2)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn a_string_ends_where_serde_says(
-            pieces in prop::collection::vec(prop::sample::select(vec![
-                &b"a"[..], b"words of text", b"\"", b"\\", b"\\n", b"\\\"", b"\\u00e9", b"\\ud83d", b"\\u12", b"\xc3\xa9",
-                b"\xff", b"\xe2\x82", b"\t", b"\n", b"\x1f", b"\x7f", b" ", b"!", b"#", b"[", b"]", b"\xf0\x9f\xaa\x90",
-            ]), 0..14),
-        ) {
-            let bytes = [&pieces.concat()[..], b"\""].concat();
-            prop_assert_eq!(string_len(&bytes), full(&bytes), "{}", bytes.escape_ascii());
-        }
-
-        #[test]
-        fn eight_bytes_are_plain_up_to_the_first_that_is_not(bytes in any::<[u8; 8]>()) {
-            let plain = |byte: &u8| matches!(byte, 0x20..0x80) && !b"\"\\".contains(byte);
-            prop_assert_eq!(plain_bytes(u64::from_le_bytes(bytes)), bytes.iter().take_while(|byte| plain(byte)).count());
-        }
-    }
-
-    #[test]
-    fn a_number_is_what_json_takes_for_one() {
-        for (bytes, len) in
-            [("0,", Some(1)), ("12}", Some(2)), ("012", None), (",", None), ("", None), ("-1", None)]
-        {
-            assert_eq!(number_len(bytes.as_bytes()), len, "{bytes}");
-        }
-    }
 }

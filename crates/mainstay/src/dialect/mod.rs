@@ -29,6 +29,7 @@ mod failure;
 mod finish;
 mod gemini;
 mod json;
+mod lexeme;
 mod messages;
 mod others;
 mod path;
