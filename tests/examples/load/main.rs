@@ -9,12 +9,13 @@
 //! ```
 //!
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
-//! connections), `streams` (time to first event, gap between events, CPU per event), `first` (time to first event alone, from
-//! a provider that has it at once, after 20 ms and after 200 ms), `idle` (memory of 1,000 and of up to 10,000 open streams, as
-//! many as the limit of open files lets: a proxy needs two for each; then memory and files when they are gone), `flood` (a
-//! stream of `--mebibytes` that a caller takes as fast as it comes, and one without end of which a caller takes a byte a
-//! second for `--seconds`: memory, and what the provider was let send), `soak` (100,000 calls and a tenth as many streams, some
-//! of them left in the middle; then memory beside that of a busy server, files, calls that count as running).
+//! connections), `streams` (time to first event, gap between events, CPU per event of streams of `--events`, the call itself
+//! included), `first` (time to first event alone, from a provider that has it at once, after 20 ms and after 200 ms), `idle`
+//! (memory of 1,000 and of up to 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each;
+//! then memory and files when they are gone), `flood` (a stream of `--mebibytes` that a caller takes as fast as it comes, and
+//! one without end of which a caller takes a byte a second for `--seconds`: memory, and what the provider was let send),
+//! `soak` (100,000 calls and a tenth as many streams, some of them left in the middle; then memory beside that of a busy
+//! server, files, calls that count as running).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -47,6 +48,7 @@ struct Asked {
     what: Vec<String>,
     requests: usize,
     rounds: usize,
+    events: usize,
     streams: usize,
     mebibytes: u64,
     seconds: u64,
@@ -59,6 +61,7 @@ impl Asked {
             what: Vec::new(),
             requests: 4000,
             rounds: 7,
+            events: 100,
             streams: 10_000,
             mebibytes: 2048,
             seconds: 30,
@@ -70,13 +73,14 @@ impl Asked {
             match word.as_str() {
                 "--requests" => asked.requests = number(),
                 "--rounds" => asked.rounds = number(),
+                "--events" => asked.events = number(),
                 "--streams" => asked.streams = number(),
                 "--mebibytes" => asked.mebibytes = number() as u64,
                 "--seconds" => asked.seconds = number() as u64,
                 "--soak" => asked.soak = number(),
                 "start" | "calls" | "streams" | "first" | "idle" | "flood" | "soak" => asked.what.push(word),
                 other => panic!(
-                    "{other}? There is start, calls, streams, first, idle, flood, soak, --requests, --rounds, --streams, --mebibytes, --seconds, --soak"
+                    "{other}? There is start, calls, streams, first, idle, flood, soak, --requests, --rounds, --events, --streams, --mebibytes, --seconds, --soak"
                 ),
             }
         }
