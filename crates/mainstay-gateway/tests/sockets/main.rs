@@ -14,3 +14,4 @@ mod process;
 mod refusals;
 mod slow;
 mod support;
+mod targets;
