@@ -2,10 +2,11 @@
 
 use http::{HeaderMap, HeaderValue};
 
-/// The id of a request: the caller's own `x-request-id` if it is usable, else a new one.
+/// The id of a request: the caller's own `x-request-id` if it is usable, else a new one. A copy of it: the header is a slice
+/// of the buffer that the connection reads into, and would keep all of that for as long as the call lasts.
 pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
     let own = headers.get("x-request-id").filter(|id| is_usable(id));
-    own.cloned().unwrap_or_else(|| {
+    own.and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()).unwrap_or_else(|| {
         let id = format!("req_{:016x}{:08x}", fastrand::u64(..), fastrand::u32(..));
         // Hex is always a header value.
         HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("req_0"))

@@ -66,7 +66,7 @@ impl Record {
 
     /// A target answered.
     pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>) {
-        self.their_id = reply::provider_id(headers).cloned();
+        self.their_id = reply::provider_id(headers);
         if let Some(served) = served {
             self.target = Some(served.target.clone());
             self.tries = served.tries;
@@ -85,7 +85,7 @@ impl Record {
             Failure::Failed(failed) => {
                 self.tries = failed.tries;
                 let reply = failed.reply.as_ref();
-                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers)).cloned();
+                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers));
                 failed.code.unwrap_or(failed.verdict.class.as_str())
             }
         });

@@ -1,6 +1,7 @@
 //! What the gateway does with a request: read it, route it, and tell the caller what became of it.
 
 mod calls;
+mod cut;
 mod errors;
 mod hops;
 mod id;
@@ -24,6 +25,7 @@ use crate::{
     stack::{self, StackError},
 };
 use bytes::Bytes;
+use cut::Cut;
 use errors::Refusal;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -46,7 +48,6 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// The gateway as a service: requests in, replies out, never an error. Cheap to clone.
@@ -69,7 +70,7 @@ pub(crate) struct Inner {
     keepalive: Option<Duration>,
     draining: AtomicBool,
     /// Cancelled when the drain is over: what still runs is told so.
-    cut: CancellationToken,
+    cut: Cut,
 }
 
 impl App {
@@ -98,7 +99,7 @@ impl App {
             deadline: config.server.deadline,
             keepalive: config.server.keepalive,
             draining: AtomicBool::new(false),
-            cut: CancellationToken::new(),
+            cut: Cut::default(),
         })))
     }
 

@@ -31,12 +31,12 @@ fn is_handed_on(name: &HeaderName) -> bool {
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it.
-pub(super) fn provider_id(headers: &HeaderMap) -> Option<&HeaderValue> {
-    ["x-request-id", "request-id", "apim-request-id"]
-        .iter()
-        .find_map(|name| headers.get(*name))
-        .filter(|id| super::id::is_usable(id))
+/// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it. A copy:
+/// a header is a slice of the buffer that its connection reads into, and would keep all of that for as long as the call lasts.
+pub(super) fn provider_id(headers: &HeaderMap) -> Option<HeaderValue> {
+    let names = ["x-request-id", "request-id", "apim-request-id"];
+    let id = names.iter().find_map(|name| headers.get(*name)).filter(|id| super::id::is_usable(id))?;
+    HeaderValue::from_bytes(id.as_bytes()).ok()
 }
 
 /// Puts our own id of a request on its reply. A provider that names its own in the same header has it kept beside ours.
