@@ -13,6 +13,7 @@ mod status;
 mod stream;
 mod upload;
 
+pub(crate) use self::log::REQUEST_LINE;
 pub use self::models::ModelList;
 pub use self::stream::ReplyBody;
 

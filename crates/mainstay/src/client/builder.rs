@@ -4,7 +4,8 @@ use super::{
     BuildError, Client, Proxy,
     connect::{self, Connector, Proxies},
     load::Load,
-    service::{Inner, Pool},
+    per_runtime::PerRuntime,
+    service::{Inner, Pool, Pools},
     tls::{self, Roots},
 };
 use hyper_util::{
@@ -92,7 +93,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The most HTTP/2 connections per origin. Default: 4.
+    /// The most HTTP/2 connections per origin, on each runtime. Default: 4.
     ///
     /// One connection has the server's limit of calls at a time (often 100), and a call beyond it waits until another's
     /// reply has ended: for a stream, minutes. A further connection is opened when those before it are
@@ -135,7 +136,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How many idle HTTP/1.1 connections are kept per host, in the pool of each of the
+    /// How many idle HTTP/1.1 connections are kept per host, on each runtime in the pool of each of the
     /// [connections](Self::h2_connections). Default: 256, so that calls in parallel do not reconnect. 0: none is kept,
     /// and HTTP/2 connections are not shared either.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
@@ -176,8 +177,8 @@ impl ClientBuilder {
         self.proxy(None)
     }
 
-    /// The client. Reads files, and the environment unless a proxy was given. Its connections live on the runtime that
-    /// first used them: make a client for each runtime.
+    /// The client. Reads files, and the environment unless a proxy was given. It can be used on any number of runtimes:
+    /// each has connections of its own, within bounds of its own.
     ///
     /// # Errors
     ///
@@ -206,14 +207,22 @@ impl ClientBuilder {
             tcp_keepalive: self.tcp_keepalive,
             tunnel_cleartext: self.protocol == Protocol::Http2,
         });
-        let slots = if self.protocol == Protocol::Http1 { 1 } else { self.h2_connections };
         Ok(Client::from_inner(Inner {
-            first: self.pool(&connector),
-            more: (1..slots).map(|_| self.pool(&connector)).collect(),
-            load: Load::new(slots, self.h2_streams),
+            pools: PerRuntime::new(),
             spread_cleartext: self.protocol == Protocol::Http2,
             connector,
+            settings: self,
         }))
+    }
+
+    /// The pools of one runtime.
+    pub(super) fn pools(&self, connector: &Connector) -> Pools {
+        let slots = if self.protocol == Protocol::Http1 { 1 } else { self.h2_connections };
+        Pools {
+            first: self.pool(connector),
+            more: (1..slots).map(|_| self.pool(connector)).collect(),
+            load: Load::new(slots, self.h2_streams),
+        }
     }
 
     fn pool(&self, connector: &Connector) -> Pool {

@@ -10,6 +10,7 @@
 //! | HTTP/2 connections per origin | up to 4, a further one when those before have 100 calls in flight |
 //! | connect timeout (DNS, TCP, proxy, TLS together) | 5 s |
 //! | idle connections | kept for 90 s, 256 per host |
+//! | runtimes | one pool for each that the client is used on |
 //! | TLS | 1.2 and 1.3, ring, Mozilla's roots |
 //! | proxy | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` |
 //! | TCP | `TCP_NODELAY`; keep-alive after 60 s |
@@ -60,6 +61,7 @@ mod connect;
 mod error;
 mod future;
 mod load;
+mod per_runtime;
 mod proxy;
 mod request_body;
 mod service;

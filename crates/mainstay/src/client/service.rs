@@ -2,7 +2,7 @@
 
 use super::{
     ClientBuilder, ClientError, ResponseBody, ResponseFuture, connect::Connector, load::Load,
-    request_body::RequestBody,
+    per_runtime::PerRuntime, request_body::RequestBody,
 };
 use http::{HeaderValue, Method, Request, Response, Uri, Version, header::PROXY_AUTHORIZATION, uri::Scheme};
 use http_body::Body;
@@ -19,6 +19,9 @@ pub(super) type Pool = legacy::Client<Connector, RequestBody>;
 
 /// An HTTP client with a pool of connections. A clone shares the pool and costs one reference count.
 ///
+/// Used on several runtimes it has a pool for each, since a connection lives on the runtime that opened it: so a program
+/// with a runtime per core can share one client, and a call never leaves its core.
+///
 /// Always ready. See the [module](super) for what it does and what it leaves to layers.
 #[derive(Clone)]
 pub struct Client {
@@ -27,12 +30,18 @@ pub struct Client {
 
 pub(super) struct Inner {
     pub(super) connector: Connector,
+    pub(super) settings: ClientBuilder,
+    pub(super) pools: PerRuntime<Pools>,
+    /// Cleartext is HTTP/1.1 unless prior knowledge says otherwise, and then one pool has room for all.
+    pub(super) spread_cleartext: bool,
+}
+
+/// The connections of one runtime.
+pub(super) struct Pools {
     pub(super) first: Pool,
     /// The pools of the further HTTP/2 connections, one connection each per origin.
     pub(super) more: Box<[Pool]>,
     pub(super) load: Load,
-    /// Cleartext is HTTP/1.1 unless prior knowledge says otherwise, and then one pool has room for all.
-    pub(super) spread_cleartext: bool,
 }
 
 impl Client {
@@ -73,11 +82,12 @@ impl Client {
         }
 
         let inner = &*self.inner;
-        let spread = !inner.more.is_empty() && (https || inner.spread_cleartext);
-        let in_flight = spread.then(|| inner.load.enter(&peer));
+        let pools = inner.pools.get(|| inner.settings.pools(&inner.connector));
+        let spread = !pools.more.is_empty() && (https || inner.spread_cleartext);
+        let in_flight = spread.then(|| pools.load.enter(&peer));
         let pool = match in_flight.as_ref().map_or(0, |place| place.slot()) {
-            0 => &inner.first,
-            n => inner.more.get(n - 1).unwrap_or(&inner.first),
+            0 => &pools.first,
+            n => pools.more.get(n - 1).unwrap_or(&pools.first),
         };
         let (body, upload) = RequestBody::new(body);
         let sent = pool.request(Request::from_parts(parts, body));
@@ -131,6 +141,6 @@ where
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("h2_connections", &(1 + self.inner.more.len())).finish_non_exhaustive()
+        f.debug_struct("Client").field("settings", &self.inner.settings).finish_non_exhaustive()
     }
 }
