@@ -15,6 +15,10 @@ use std::{
     process::ExitCode,
 };
 
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The exit code where it cannot serve: the address is taken, say.
 const CANNOT_SERVE: u8 = 1;
 

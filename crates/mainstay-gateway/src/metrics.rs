@@ -10,6 +10,7 @@ use mainstay::{
     layers::{breaker::State, classify::Class},
     route::{Observe, Target, TargetName},
 };
+use parking_lot::RwLock;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -20,7 +21,6 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use parking_lot::RwLock;
 use std::{
     collections::HashMap,
     fmt,

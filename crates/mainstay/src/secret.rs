@@ -148,7 +148,10 @@ mod tests {
     #[test]
     fn one_more_secret_takes_its_place_by_length() {
         let redactor = Redactor::new(["aaaaaaaa-longer", "bbbbbbbb"]).and(Some("aaaaaaaa-long"));
-        assert_eq!(redactor.text("aaaaaaaa-longer aaaaaaaa-long bbbbbbbb"), "[redacted] [redacted] [redacted]");
+        assert_eq!(
+            redactor.text("aaaaaaaa-longer aaaaaaaa-long bbbbbbbb"),
+            "[redacted] [redacted] [redacted]"
+        );
         let longest = redactor.and(Some("aaaaaaaa-longer-still")).and(Some("aaaaaaaa-long"));
         assert_eq!(longest.text("aaaaaaaa-longer-still aaaaaaaa-long"), "[redacted] [redacted]");
         assert_eq!(longest.all().count(), 4);

@@ -112,7 +112,8 @@ impl App {
         self.0.cut.cancel();
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    /// The answer to a request; what [`Service::call`] gives, unboxed.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: fmt::Display + Into<BoxError> + Send,

@@ -266,7 +266,9 @@ mod tests {
     }
 
     /// All lines of a log, with the same time in all.
-    fn written(subscriber: impl FnOnce(Written) -> Box<dyn tracing::Subscriber + Send + Sync>) -> Vec<String> {
+    fn written(
+        subscriber: impl FnOnce(Written) -> Box<dyn tracing::Subscriber + Send + Sync>,
+    ) -> Vec<String> {
         let to = Written::default();
         tracing::subscriber::with_default(subscriber(to.clone()), log);
         let lines = to.lines();

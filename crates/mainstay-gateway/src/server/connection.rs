@@ -1,27 +1,26 @@
 //! One accepted connection, from its first byte to its last.
 
 use super::{
-    LingeringIo, ServerConfig, compress,
+    LingeringIo, ServerConfig,
+    compress::{Accepts, compressed},
     spoke::Spoke,
     taken::{Taken, TakenBody},
     woken::Woken,
 };
 use crate::app::App;
 use http::{Request, Version};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
-    service::TowerToHyperService,
 };
 use mainstay::layers::timeout::WriteIdle;
-use std::{convert::Infallible, io, net, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net, pin::pin, time::Duration};
 use tokio::{
     net::TcpStream,
     time::{Instant, sleep_until, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
-use tower::{ServiceExt, service_fn};
 
 /// The largest head of a request: more is answered with 431.
 const MAX_HEAD: usize = 64 << 10;
@@ -63,20 +62,20 @@ impl Connection {
     }
 
     async fn serve_socket(self, socket: TcpStream) {
-        let caller = Arc::new(Caller::default());
-        let service = {
-            let (app, caller) = (compress::compressed(self.app.clone()), caller.clone());
-            service_fn(move |mut request: Request<Incoming>| {
-                caller.spoke.set();
-                compress::never_refuse(request.headers_mut());
-                let taken = (request.version() == Version::HTTP_2).then(|| caller.taken.clone());
-                let answering = app.clone().oneshot(request);
-                async move { Ok::<_, Infallible>(answering.await?.map(|body| TakenBody::new(body, taken))) }
-            })
-        };
+        let caller = Caller::default();
+        let service = service_fn(|request: Request<Incoming>| {
+            caller.spoke.set();
+            let accepts = Accepts::of(request.headers());
+            let taken = (request.version() == Version::HTTP_2).then(|| caller.taken.clone());
+            let app = self.app.clone();
+            async move {
+                let reply = compressed(app.answer(request).await, accepts).await;
+                Ok::<_, Infallible>(reply.map(|body| TakenBody::new(body, taken)))
+            }
+        });
         let builder = self.builder();
         let io = TokioIo::new(LingeringIo::new(WriteIdle::new(socket, self.config.write_idle)));
-        let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
+        let mut connection = pin!(builder.serve_connection(io, service));
         let mut orders = Woken::new(self.order(&caller, false));
         loop {
             tokio::select! {

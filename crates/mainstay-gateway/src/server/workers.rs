@@ -67,7 +67,8 @@ impl Workers {
     pub(super) async fn end(self) {
         let threads: Vec<_> = self.0.into_iter().map(|worker| worker.thread).collect();
         // None of them waits for anything any more, but it is not for this one to say so.
-        let joined = tokio::task::spawn_blocking(|| threads.into_iter().try_for_each(thread::JoinHandle::join));
+        let joined =
+            tokio::task::spawn_blocking(|| threads.into_iter().try_for_each(thread::JoinHandle::join));
         if !matches!(joined.await, Ok(Ok(()))) {
             tracing::error!("a worker ended in a panic");
         }
