@@ -18,7 +18,7 @@ thread_local! {
 }
 
 /// Writes `now` in UTC, with microseconds (RFC 3339).
-pub(super) fn write(now: SystemTime, to: &mut dyn Write) -> fmt::Result {
+pub(super) fn write(now: SystemTime, to: &mut String) -> fmt::Result {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     LAST.with_borrow_mut(|last| {
         if last.since_epoch != since.as_secs() || last.text.is_empty() {
@@ -29,15 +29,15 @@ pub(super) fn write(now: SystemTime, to: &mut dyn Write) -> fmt::Result {
             last.text.pop();
             last.since_epoch = since.as_secs();
         }
-        to.write_str(&last.text)
+        to.push_str(&last.text);
+        Ok(())
     })?;
-    let mut fraction = *b".000000Z";
-    let mut rest = since.subsec_micros();
-    for digit in fraction.iter_mut().skip(1).take(6).rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    to.write_str(std::str::from_utf8(&fraction).unwrap_or_default())
+    to.push('.');
+    // Six digits: a million more, without its first.
+    let micros = 1_000_000 + since.subsec_micros();
+    to.push_str(itoa::Buffer::new().format(micros).get(1..).unwrap_or_default());
+    to.push('Z');
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{
     BuildError, Client, Proxy,
     connect::{self, Connector, Proxies},
+    http1::Http1,
     load::Load,
     per_runtime::PerRuntime,
     service::{Inner, Pool, Pools},
@@ -207,18 +208,23 @@ impl ClientBuilder {
             tcp_keepalive: self.tcp_keepalive,
             tunnel_cleartext: self.protocol == Protocol::Http2,
         });
-        Ok(Client::from_inner(Inner {
-            pools: PerRuntime::new(),
-            spread_cleartext: self.protocol == Protocol::Http2,
-            connector,
-            settings: self,
-        }))
+        Ok(Client::from_inner(Inner { pools: PerRuntime::new(), connector, settings: self }))
+    }
+
+    /// Whether a call is sure to go over HTTP/1.1: cleartext, unless prior knowledge says otherwise.
+    pub(super) fn is_http1(&self, https: bool) -> bool {
+        match self.protocol {
+            Protocol::Http1 => true,
+            Protocol::Auto => !https,
+            Protocol::Http2 => false,
+        }
     }
 
     /// The pools of one runtime.
     pub(super) fn pools(&self, connector: &Connector) -> Pools {
         let slots = if self.protocol == Protocol::Http1 { 1 } else { self.h2_connections };
         Pools {
+            http1: Http1::new(self.pool_max_idle_per_host, self.pool_idle_timeout),
             first: self.pool(connector),
             more: (1..slots).map(|_| self.pool(connector)).collect(),
             load: Load::new(slots, self.h2_streams),

@@ -60,6 +60,7 @@ mod builder;
 mod connect;
 mod error;
 mod future;
+mod http1;
 mod load;
 mod per_runtime;
 mod proxy;

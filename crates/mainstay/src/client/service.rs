@@ -1,7 +1,7 @@
 //! The client itself.
 
 use super::{
-    ClientBuilder, ClientError, ResponseBody, ResponseFuture, connect::Connector, load::Load,
+    ClientBuilder, ClientError, ResponseBody, ResponseFuture, connect::Connector, http1::Http1, load::Load,
     per_runtime::PerRuntime, request_body::RequestBody,
 };
 use http::{HeaderValue, Method, Request, Response, Uri, Version, header::PROXY_AUTHORIZATION, uri::Scheme};
@@ -32,12 +32,13 @@ pub(super) struct Inner {
     pub(super) connector: Connector,
     pub(super) settings: ClientBuilder,
     pub(super) pools: PerRuntime<Pools>,
-    /// Cleartext is HTTP/1.1 unless prior knowledge says otherwise, and then one pool has room for all.
-    pub(super) spread_cleartext: bool,
 }
 
 /// The connections of one runtime.
 pub(super) struct Pools {
+    /// Of calls that are sure to go over HTTP/1.1.
+    pub(super) http1: Http1,
+    /// Of all others.
     pub(super) first: Pool,
     /// The pools of the further HTTP/2 connections, one connection each per origin.
     pub(super) more: Box<[Pool]>,
@@ -83,14 +84,19 @@ impl Client {
 
         let inner = &*self.inner;
         let pools = inner.pools.get(|| inner.settings.pools(&inner.connector));
-        let spread = !pools.more.is_empty() && (https || inner.spread_cleartext);
+        let (body, upload) = RequestBody::new(body);
+        let request = Request::from_parts(parts, body);
+        if inner.settings.is_http1(https) {
+            let sent = pools.http1.send(&inner.connector, request);
+            return ResponseFuture::sent_http1(sent, peer, upload);
+        }
+        let spread = !pools.more.is_empty();
         let in_flight = spread.then(|| pools.load.enter(&peer));
         let pool = match in_flight.as_ref().map_or(0, |place| place.slot()) {
             0 => &pools.first,
             n => pools.more.get(n - 1).unwrap_or(&pools.first),
         };
-        let (body, upload) = RequestBody::new(body);
-        let sent = pool.request(Request::from_parts(parts, body));
+        let sent = pool.request(request);
         ResponseFuture::sent(sent, peer, in_flight, upload)
     }
 
