@@ -32,6 +32,7 @@ mod json;
 mod messages;
 mod others;
 mod path;
+mod quick;
 mod reader;
 mod render;
 mod responses;
