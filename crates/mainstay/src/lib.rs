@@ -34,7 +34,6 @@ pub mod judge;
 pub mod peek;
 pub mod provider;
 pub mod route;
-mod scan;
 pub mod secret;
 pub mod sse;
 #[cfg(feature = "client")]

@@ -204,11 +204,9 @@ impl Visit for Json<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parking_lot::Mutex;
     use serde_json::Value;
-    use std::{
-        io,
-        sync::{Arc, Mutex},
-    };
+    use std::{io, sync::Arc};
     use tracing_subscriber::fmt::{MakeWriter, SubscriberBuilder, format::Format};
 
     #[derive(Clone, Default)]
@@ -216,7 +214,7 @@ mod tests {
 
     impl io::Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -233,7 +231,7 @@ mod tests {
 
     impl Written {
         fn lines(&self) -> Vec<String> {
-            let all = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+            let all = String::from_utf8(self.0.lock().clone()).unwrap();
             all.lines().map(str::to_owned).collect()
         }
     }

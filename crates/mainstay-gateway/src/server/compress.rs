@@ -8,11 +8,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body::{Body, Frame, SizeHint};
 use mainstay::BoxError;
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::Mutex,
     task::{Context, Poll},
 };
 use tower::{ServiceExt, service_fn};
@@ -61,7 +61,7 @@ async fn compress(reply: Response<ReplyBody>, accepts: Accepts) -> Response<Mayb
     let reply = Mutex::new(Some(reply));
     let service = service_fn(|_: Request<()>| {
         // It is asked once.
-        let reply = reply.lock().ok().and_then(|mut reply| reply.take());
+        let reply = reply.lock().take();
         std::future::ready(Ok::<_, Infallible>(
             reply.unwrap_or_else(|| Response::new(ReplyBody::whole(Bytes::new()))),
         ))

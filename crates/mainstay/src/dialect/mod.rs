@@ -32,7 +32,6 @@ mod json;
 mod messages;
 mod others;
 mod path;
-mod quick;
 mod reader;
 mod render;
 mod responses;

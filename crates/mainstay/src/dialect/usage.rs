@@ -74,10 +74,9 @@ impl Tokens {
     }
 }
 
-impl Tokens {
-    /// Where the count of this name goes, if it is one.
-    pub(super) fn place(&mut self, key: &str) -> Option<&mut Option<u64>> {
-        Some(match key {
+impl<'de> Visit<'de> for Tokens {
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        let place = match key {
             "prompt_tokens" | "input_tokens" | "promptTokenCount" | "inputTokens" | "prompt_eval_count" => {
                 &mut self.input
             }
@@ -91,29 +90,14 @@ impl Tokens {
             "cached_tokens" | "prompt_cache_hit_tokens" | "cachedContentTokenCount" => &mut self.cached,
             "reasoning_tokens" => &mut self.reasoning,
             "thoughtsTokenCount" => &mut self.thoughts,
-            _ => return None,
-        })
-    }
-
-    /// Whether more counts stand under this name: details of OpenAI's, and Cohere's `tokens`.
-    pub(super) fn has_details(key: &str) -> bool {
-        matches!(
-            key,
+            // Details of OpenAI's, and Cohere's `tokens`.
             "prompt_tokens_details"
-                | "input_tokens_details"
-                | "completion_tokens_details"
-                | "output_tokens_details"
-                | "tokens"
-        )
-    }
-}
-
-impl<'de> Visit<'de> for Tokens {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
-        if Self::has_details(key) {
-            return walk(value, self).map(drop);
-        }
-        let Some(place) = self.place(key) else { return skip(value) };
+            | "input_tokens_details"
+            | "completion_tokens_details"
+            | "output_tokens_details"
+            | "tokens" => return walk(value, self).map(drop),
+            _ => return skip(value),
+        };
         *place = count(raw(value)?).or(*place);
         Ok(())
     }

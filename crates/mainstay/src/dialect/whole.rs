@@ -7,7 +7,6 @@ use super::{
     json::{Shape, parse},
     messages::Messages,
     others::{AnyError, Cohere, Converse, Embeddings, Ollama},
-    quick,
     responses::Responses,
     seen::Seen,
 };
@@ -59,16 +58,6 @@ pub struct Answer {
 /// ```
 pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    if dialect == Dialect::ChatCompletions {
-        if let Some(answer) = quick::answer(body) {
-            return Whole::Answer(answer);
-        }
-    }
-    in_full(dialect, body)
-}
-
-/// Field by field.
-pub(super) fn in_full(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     let mut seen = Seen::default();
     match look(dialect, body, &mut seen) {
         Err(_) => return unreadable(dialect, body),
