@@ -278,3 +278,29 @@ impl fmt::Debug for Lease {
         f.write_str("Lease")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_names_the_port_where_the_scheme_does_not() {
+        for (authority, https, expected) in [
+            ("h", false, "h"),
+            ("h:80", false, "h"),
+            ("h:443", true, "h"),
+            ("h:80", true, "h:80"),
+            ("[::1]:8080", false, "[::1]:8080"),
+            ("[::1]:443", true, "[::1]"),
+        ] {
+            assert_eq!(host(&uri::Authority::from_static(authority), https), expected, "{authority}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_its_path_alone() {
+        for (uri, expected) in [("http://h/a?b=c", "/a?b=c"), ("http://h", "/"), ("https://h:1/", "/")] {
+            assert_eq!(origin_form(&Uri::from_static(uri)), expected);
+        }
+    }
+}
