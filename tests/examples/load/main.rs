@@ -19,8 +19,8 @@
 //! tenth as many streams, some of them left in the middle; then memory beside that of a busy server, files, calls that
 //! count as running).
 //!
-//! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
-//! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
+//! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, on
+//! tokio's usual runtime with a thread a core), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
 //! and nginx where it is installed. They take turns, round by round, so that a machine that is busy with other things is so
 //! for all of them; of CPU time and latencies the round with the median stands. CPU time is that of `/proc/PID/stat`, whose
 //! ticks of 10 ms bound its precision. Ratios are to the bare proxy of the same run.

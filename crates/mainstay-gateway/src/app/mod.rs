@@ -15,6 +15,7 @@ mod status;
 mod stream;
 mod upload;
 
+pub(crate) use self::log::REQUEST_LINE;
 pub use self::models::ModelList;
 pub use self::stream::ReplyBody;
 
@@ -113,7 +114,8 @@ impl App {
         self.0.cut.cancel();
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    /// The answer to a request; what [`Service::call`] gives, unboxed.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: fmt::Display + Into<BoxError> + Send,

@@ -151,7 +151,7 @@ fn is_sse(dialect: Dialect) -> bool {
 }
 
 impl ReplyBody {
-    pub(super) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
         Self { state: State::Whole { bytes } }
     }
 
