@@ -41,6 +41,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             }
             "functions" if !value.is_null() => {
                 for (at, function) in form::list("functions", value)?.enumerate() {
+                    request.room("functions")?;
                     request.tools.push(function_tool(&format!("functions[{at}]"), function)?);
                 }
             }
