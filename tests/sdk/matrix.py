@@ -4,7 +4,7 @@
 
 The gateway at the URL has a route for each column: model `m-COLUMN` goes to a scripted provider of that kind, which reads
 requests as strictly as the real one (`tests/src/scripted`). `m-COLUMN-status-N` fails with N, `m-COLUMN-late-error` after the
-first word of a stream.
+first word of a stream, `m-COLUMN-silent` says nothing.
 
 A row is a use of an SDK. A cell is `ok`, or the field that a 400 names; which 400s there must be stands in `refusals.py`.
 Prints the table, and what is wrong with each cell that failed; the exit status is 1 if one did.

@@ -33,10 +33,18 @@ def texts(message):
 
 @row
 def messages(c, model):
-    got = c.anthropic.messages.create(model=model, max_tokens=64, messages=user("hello?"), temperature=0.5)
+    got = c.anthropic.messages.create(model=model, max_tokens=64, messages=user("hello?"), extra_body={"temperature": 0.5})
     equal((texts(got), got.stop_reason, got.role), (SAID, "end_turn", "assistant"))
     # Here what comes from a cache is no part of the input.
     equal((got.usage.input_tokens, got.usage.cache_read_input_tokens, got.usage.output_tokens), (5, 4, 5))
+
+
+@row
+def messages_raw_response(c, model):
+    raw = c.anthropic.messages.with_raw_response.create(model=model, max_tokens=64, messages=user("hello?"))
+    equal(raw.headers["x-mainstay-provider"], model.removeprefix("m-"))
+    equal(bool(raw.headers["request-id"]), True)
+    equal(texts(raw.parse()), SAID)
 
 
 @row
@@ -168,6 +176,22 @@ def messages_document(c, model):
     source = {"type": "base64", "media_type": "application/pdf", "data": PDF64}
     content = [{"type": "document", "source": source, "title": "a.pdf"}, {"type": "text", "text": "What do you see?"}]
     equal(texts(c.anthropic.messages.create(model=model, max_tokens=64, messages=user(content))), "0 images, 1 files")
+
+
+@row
+def messages_document_text(c, model):
+    source = {"type": "text", "media_type": "text/plain", "data": "Once upon a time"}
+    content = [{"type": "document", "source": source}, {"type": "text", "text": "What is it?"}]
+    equal(texts(c.anthropic.messages.create(model=model, max_tokens=64, messages=user(content))), SAID)
+
+
+@row
+def messages_tool_failed(c, model):
+    uses = [{"type": "tool_use", "id": "toolu_01", "name": "weather", "input": {"city": "Paris"}}]
+    results = [{"type": "tool_result", "tool_use_id": "toolu_01", "is_error": True, "content": "no"}]
+    turns = user(PARIS) + [{"role": "assistant", "content": uses}] + user(results)
+    got = c.anthropic.messages.create(model=model, max_tokens=64, tools=TOOLS, messages=turns)
+    equal(texts(got), "The tools said: no.")
 
 
 @row

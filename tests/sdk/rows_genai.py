@@ -179,6 +179,11 @@ def gemini_count_tokens(c, model):
 
 
 @row
+def gemini_embeddings(c, model):
+    equal(c.genai.models.embed_content(model=model, contents="one").embeddings[0].values, [0.5, -0.25])
+
+
+@row
 def gemini_errors(c, model):
     for status, kind in ((401, errors.ClientError), (404, errors.ClientError), (429, errors.ClientError),
                          (500, errors.ServerError), (503, errors.ServerError)):

@@ -32,7 +32,7 @@ async fn every_sdk_works_with_every_kind_of_provider() {
         write!(
             config,
             "[providers.{kind}]\nkind = \"{kind}\"\nbase_url = \"{url}{base}\"\napi_key_env = \"UP_KEY\"\n\
-             [[routes]]\nmodels = [\"m-{kind}\", \"m-{kind}-status-*\", \"m-{kind}-late-error\"]\ntargets = [\"{kind}\"]\n"
+             [[routes]]\nmodels = [\"m-{kind}\", \"m-{kind}-status-*\", \"m-{kind}-late-error\", \"m-{kind}-silent\"]\ntargets = [\"{kind}\"]\n"
         )
         .unwrap();
         providers.push(provider);

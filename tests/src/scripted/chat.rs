@@ -1,7 +1,7 @@
 //! Chat completions, and what those who imitate them do differently.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
-use mainstay_testkit::{Chunk, Recorded, bodies};
+use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, embeddings, items, known, must, text};
+use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
 /// How a provider of OpenAI's family speaks.
@@ -19,7 +19,7 @@ pub(super) struct Chat {
     pub filter: bool,
     /// Comments stand between the events.
     pub comments: bool,
-    /// Calls of tools come whole, in one delta, without indexes, and the reason for the end is `stop`.
+    /// Calls of tools come whole, in one delta, and the reason for the end is `stop`.
     pub whole_calls: bool,
     /// Errors are a list of one (Gemini's compatible endpoint) or flat (Mistral, Cohere).
     pub errors: Errors,
@@ -58,7 +58,7 @@ pub(super) const PLAIN: Chat = Chat {
     no_done: false,
 };
 
-const FIELDS: [&str; 24] = [
+const FIELDS: [&str; 29] = [
     "model",
     "messages",
     "stream",
@@ -83,9 +83,18 @@ const FIELDS: [&str; 24] = [
     "logit_bias",
     "metadata",
     "store",
+    "safety_identifier",
+    "prompt_cache_key",
+    "service_tier",
+    "verbosity",
+    "modalities",
 ];
 
 impl Speaker for Chat {
+    fn aside(&self, request: &Recorded) -> Option<Step> {
+        embeddings(request)
+    }
+
     fn read(&self, request: &Recorded) -> Result<Asked, String> {
         must(request.route().ends_with("/chat/completions"), "there is nothing at this path")?;
         let body = request.json().ok_or("no JSON")?;
@@ -192,9 +201,11 @@ impl Speaker for Chat {
         }
         all.extend(said.text.iter().map(|piece| chunk(json!({"content": piece}), None)));
         if self.whole_calls {
-            all.extend(
-                (0..said.calls.len()).map(|at| chunk(json!({"tool_calls": [self.call(said, at)]}), None)),
-            );
+            for at in 0..said.calls.len() {
+                let mut call = self.call(said, at);
+                call["index"] = at.into();
+                all.push(chunk(json!({"tool_calls": [call]}), None));
+            }
         } else {
             // All begin before any goes on: they grow side by side.
             for (index, call) in said.calls.iter().enumerate() {
@@ -310,6 +321,7 @@ fn read_text(content: &Value, asked: &mut Asked) -> Result<String, String> {
                 )?;
                 asked.images += 1;
             }
+            Some("input_audio") => must(part["input_audio"]["data"].is_string(), "a sound without data")?,
             Some("file") => {
                 must(
                     part["file"]["filename"].is_string() && part["file"]["file_data"].is_string(),

@@ -1,7 +1,7 @@
 //! Gemini's `generateContent`.
 
 use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
-use mainstay_testkit::{Chunk, Recorded, bodies};
+use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
 /// Google itself.
@@ -27,6 +27,18 @@ const CONFIG: [&str; 12] = [
 ];
 
 impl Speaker for Gemini {
+    fn aside(&self, request: &Recorded) -> Option<Step> {
+        match request.route().rsplit_once(':')?.1 {
+            "countTokens" => Some(Step::json(200, json!({"totalTokens": INPUT}))),
+            "batchEmbedContents" => {
+                let inputs = request.json().map_or(0, |body| items(&body["requests"]).count());
+                let one = json!({"values": [0.5, -0.25]});
+                Some(Step::json(200, json!({"embeddings": vec![one; inputs]})))
+            }
+            _ => None,
+        }
+    }
+
     fn read(&self, request: &Recorded) -> Result<Asked, String> {
         let (path, method) = request.route().rsplit_once(':').ok_or("there is nothing at this path")?;
         let stream = match method {
@@ -44,7 +56,7 @@ impl Speaker for Gemini {
         }
         let thinking = &config["thinkingConfig"];
         must(
-            thinking["thinkingBudget"].is_null() || thinking["thinkingLevel"].is_null(),
+            field(thinking, "thinkingBudget").is_null() || field(thinking, "thinkingLevel").is_null(),
             "both a budget and a level",
         )?;
         let calling = &body["toolConfig"]["functionCallingConfig"];
@@ -54,7 +66,7 @@ impl Speaker for Gemini {
             model: path.rsplit('/').next().unwrap_or_default().to_owned(),
             stream,
             schema: schema.cloned(),
-            thinks: thinking["includeThoughts"] == true,
+            thinks: field(thinking, "includeThoughts") == true,
             stops: items(&config["stopSequences"]).map(text).collect(),
             max_tokens: config["maxOutputTokens"].as_u64(),
             tools: declared.map(|function| text(&function["name"])).collect(),
@@ -74,7 +86,7 @@ impl Speaker for Gemini {
                     for part in parts {
                         if let Some(words) = part["text"].as_str() {
                             said += words;
-                        } else if let Some(kind) = part["inlineData"]["mimeType"].as_str() {
+                        } else if let Some(kind) = field(&part["inlineData"], "mimeType").as_str() {
                             must(part["inlineData"]["data"].is_string(), "data without data")?;
                             *(if kind.starts_with("image/") {
                                 &mut asked.images
@@ -88,7 +100,9 @@ impl Speaker for Gemini {
                                 open.iter().position(|open| *open == name).ok_or("a response to no call")?;
                             open.remove(at);
                             must(response["response"].is_object(), "a response must be an object")?;
-                            results.push(text(&response["response"]["result"]));
+                            results.push(text(
+                                response["response"].get("result").unwrap_or(&response["response"]["error"]),
+                            ));
                         } else {
                             return Err(format!("there is no part {part}"));
                         }
@@ -184,4 +198,13 @@ fn response(asked: &Asked, parts: Vec<Value>, last: Option<&Said>) -> Value {
         usage["totalTokenCount"] = (INPUT + OUTPUT).into();
     }
     json!({"candidates": [candidate], "usageMetadata": usage, "modelVersion": asked.model, "responseId": "scripted"})
+}
+
+/// A field by its name in camelCase, as it is or in snake_case: Google takes both, and its SDK sends both.
+fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
+    let snake = name.chars().fold(String::new(), |snake, letter| match letter.is_ascii_uppercase() {
+        true => snake + "_" + &letter.to_ascii_lowercase().to_string(),
+        false => snake + &letter.to_string(),
+    });
+    value.get(name).or_else(|| value.get(&snake)).unwrap_or(&Value::Null)
 }

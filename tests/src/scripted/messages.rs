@@ -1,7 +1,7 @@
 //! Anthropic's Messages.
 
 use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
-use mainstay_testkit::{Chunk, Recorded, bodies};
+use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
 /// Anthropic itself.
@@ -27,6 +27,20 @@ const FIELDS: [&str; 15] = [
 ];
 
 impl Speaker for Messages {
+    fn aside(&self, request: &Recorded) -> Option<Step> {
+        if request.route() == "/v1/messages/count_tokens" {
+            return Some(Step::json(200, json!({"input_tokens": INPUT})));
+        }
+        // Not all that speak it hold conversations; those that do not say so, and the SDK goes on without.
+        let thread = request.json().is_some_and(|body| !body["thread"].is_null());
+        thread.then(|| {
+            let mut error = self.error(400, "no threads here");
+            error["error"]["details"] =
+                json!({"error_code": "thread_unsupported_request", "unsupported": ["thread"]});
+            Step::json(400, error)
+        })
+    }
+
     fn read(&self, request: &Recorded) -> Result<Asked, String> {
         must(request.route() == "/v1/messages", "there is nothing at this path")?;
         must(request.header("anthropic-version").is_some(), "anthropic-version is missing")?;
@@ -58,7 +72,8 @@ impl Speaker for Messages {
             ..Asked::default()
         };
         for tool in items(&body["tools"]) {
-            must(tool["input_schema"]["type"] == "object", "a tool without the schema of an object")?;
+            let own = tool["type"].as_str().is_none_or(|kind| kind == "custom");
+            must(!own || tool["input_schema"]["type"] == "object", "a tool without the schema of an object")?;
         }
         let mut open: Vec<String> = Vec::new();
         for message in items(&body["messages"]) {

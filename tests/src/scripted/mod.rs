@@ -19,7 +19,7 @@ mod said;
 pub use self::columns::{COLUMNS, Column};
 pub use self::said::{Asked, CACHED, Call, End, INPUT, OUTPUT, Said, THOUGHTS};
 
-use mainstay_testkit::{Chunk, Recorded, Step};
+use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::Value;
 
 /// The status of an answer to a request that the real provider would have refused: the translation is at fault.
@@ -30,6 +30,9 @@ const STATUS: &str = "-status-";
 
 /// A stream of a model whose name ends so breaks off after its first words, with an error event.
 const LATE_ERROR: &str = "-late-error";
+
+/// A model whose name ends so says nothing, for ever.
+const SILENT: &str = "-silent";
 
 /// A dialect as a provider speaks it.
 trait Speaker: Sync {
@@ -45,6 +48,11 @@ trait Speaker: Sync {
     /// The body of an error.
     fn error(&self, status: u16, message: &str) -> Value;
 
+    /// The answer to a request that asks for no words, such as embeddings; `None` if this is another.
+    fn aside(&self, _: &Recorded) -> Option<Step> {
+        None
+    }
+
     /// An error in the middle of a stream.
     fn late_error(&self) -> Chunk;
 
@@ -56,6 +64,9 @@ trait Speaker: Sync {
 
 /// Answers a request in a dialect.
 fn answer(request: &Recorded, speaker: &dyn Speaker) -> Step {
+    if let Some(aside) = speaker.aside(request) {
+        return aside;
+    }
     let asked = match speaker.read(request) {
         Ok(asked) => asked,
         Err(why) => {
@@ -65,6 +76,9 @@ fn answer(request: &Recorded, speaker: &dyn Speaker) -> Step {
     let status = asked.model.split(STATUS).nth(1).and_then(|status| status.parse().ok());
     if let Some(status) = status {
         return Step::json(status, speaker.error(status, "the script says so"));
+    }
+    if asked.model.ends_with(SILENT) {
+        return Step::stall();
     }
     let said = Said::to(&asked);
     if !asked.stream {
@@ -79,6 +93,15 @@ fn answer(request: &Recorded, speaker: &dyn Speaker) -> Step {
         events.push(speaker.late_error());
     }
     Step::chunks(events).header("content-type", speaker.stream_type())
+}
+
+/// Embeddings in OpenAI's form.
+fn embeddings(request: &Recorded) -> Option<Step> {
+    let body = request.json().filter(|_| request.route().ends_with("/embeddings"))?;
+    let (model, inputs) = (text(&body["model"]), body["input"].as_array().map_or(1, Vec::len));
+    let base64 = body["encoding_format"] == "base64";
+    let made = if base64 { bodies::openai_embeddings_base64 } else { bodies::openai_embeddings };
+    Some(Step::json(200, made(&model, inputs)))
 }
 
 /// Complains of the first field that the provider does not know.

@@ -1,7 +1,7 @@
 //! OpenAI's Responses.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
-use mainstay_testkit::{Chunk, Recorded, bodies};
+use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, embeddings, items, known, must, text};
+use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
 /// The one provider of them.
@@ -32,6 +32,10 @@ const FIELDS: [&str; 20] = [
 ];
 
 impl Speaker for Responses {
+    fn aside(&self, request: &Recorded) -> Option<Step> {
+        embeddings(request)
+    }
+
     fn read(&self, request: &Recorded) -> Result<Asked, String> {
         must(request.route().ends_with("/responses"), "there is nothing at this path")?;
         let body = request.json().ok_or("no JSON")?;
@@ -49,7 +53,8 @@ impl Speaker for Responses {
             ..Asked::default()
         };
         for tool in items(&body["tools"]) {
-            must(tool["type"] == "function" && tool["parameters"].is_object(), "a tool without parameters")?;
+            let own = tool["type"] == "function";
+            must(!own || tool["parameters"].is_object(), "a tool without parameters")?;
         }
         if let Some(prompt) = body["input"].as_str() {
             asked.prompt = prompt.to_owned();
