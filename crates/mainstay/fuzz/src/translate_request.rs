@@ -8,6 +8,7 @@
 
 use crate::{grammar, input, translate};
 use mainstay::translate::Untranslatable;
+use std::error::Error;
 
 /// Feeds one case.
 pub fn check(data: &[u8]) {
@@ -33,11 +34,16 @@ fn written(caller: u8, target: u8, lenient: bool, body: &[u8]) -> Option<Vec<u8>
     let outcome = translate::call(path, translate::kind(target), lenient, body, reply)?;
     if let Err(error) = &outcome.reply {
         if outcome.written.is_none() {
-            let refused = error.downcast_ref::<Untranslatable>().expect("a refusal");
+            let refused = refusal(&**error).expect("a refusal");
             assert!(
                 refused.message.len() < 4096 && refused.param.as_ref().is_none_or(|param| param.len() < 1024)
             );
         }
     }
     outcome.written.map(Into::into)
+}
+
+/// The refusal in a chain of errors.
+fn refusal<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Untranslatable> {
+    error.downcast_ref().or_else(|| refusal(error.source()?))
 }

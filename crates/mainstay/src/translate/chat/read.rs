@@ -112,8 +112,8 @@ fn read_message<'a>(
 ) -> Result<(), Refused> {
     request.room(at)?;
     let message = form::object(at, message)?;
-    let role = message.get("role").and_then(Json::text);
-    let content = message.get("content");
+    let [role, content] = message.pick(["role", "content"]);
+    let role = role.and_then(Json::text);
     match role.as_deref() {
         Some("system" | "developer") => {
             for part in read_content(at, content, request)? {
