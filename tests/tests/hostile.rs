@@ -219,8 +219,8 @@ impl Entry {
 async fn send(gateway: &Gateway, path: &str, body: &str) -> Reply {
     let request =
         Request { path: Some(path.to_owned()), latin1: Some(body.to_owned()), ..Request::default() };
-    let reply = play(gateway.port(), &request, &Kept::default());
-    timeout(Duration::from_secs(30), reply).await.expect("an answer in bounded time")
+    let kept = Kept::default();
+    timeout(Duration::from_secs(30), play(gateway.port(), &request, &kept)).await.expect("an answer in bounded time")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

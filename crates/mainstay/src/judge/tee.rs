@@ -322,6 +322,13 @@ where
     }
 }
 
+/// A stream that nobody waits for any more, such as one that lost a race, has used what it told all the same.
+impl<B> Drop for Tee<B> {
+    fn drop(&mut self) {
+        self.note_usage();
+    }
+}
+
 /// `a` and `b` as one slice of `frame`, where both lie in it side by side. Nothing is copied.
 fn join(frame: &Bytes, a: &Bytes, b: &Bytes) -> Option<Bytes> {
     let start = (a.as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
