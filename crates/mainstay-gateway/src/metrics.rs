@@ -42,6 +42,43 @@ struct Inner {
     in_flight: Gauge,
     tokens: Family<RoutedTokenLabels, Counter>,
     cost: Family<RoutedLabels, Counter<f64, AtomicU64>>,
+    places: Places,
+}
+
+/// How many calls there are and may be, of each limit: under the name of the first target that has it, which for that of a
+/// provider is the provider alone.
+#[derive(Clone, Default)]
+struct Places {
+    limit: Family<TargetLabels, Gauge>,
+    in_flight: Family<TargetLabels, Gauge>,
+    waiting: Family<TargetLabels, Gauge>,
+}
+
+impl Places {
+    fn register(&self, registry: &mut Registry) {
+        let limit = "Calls that may be in flight, where that is limited; an adaptive limit as it is now";
+        registry.register("concurrency_limit", limit, self.limit.clone());
+        let in_flight = "Calls that were sent and whose replies have not ended";
+        registry.register("concurrency_in_flight", in_flight, self.in_flight.clone());
+        registry.register("concurrency_waiting", "Calls that wait for a place", self.waiting.clone());
+    }
+
+    fn set(&self, targets: &[Target]) {
+        for (at, target) in targets.iter().enumerate() {
+            let Some(places) = target.places() else { continue };
+            let mut before = targets.iter().take(at).filter_map(Target::places);
+            if before.any(|other| other.is_same(places)) {
+                continue;
+            }
+            let labels = TargetLabels::of(target.name());
+            let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+            if places.is_bounded() {
+                self.limit.get_or_create(&labels).set(number(places.limit()));
+            }
+            self.in_flight.get_or_create(&labels).set(number(places.in_flight()));
+            self.waiting.get_or_create(&labels).set(number(places.waiting()));
+        }
+    }
 }
 
 /// The handles of a target, resolved once.
@@ -69,6 +106,13 @@ struct OfRoute {
 struct TargetLabels {
     provider: String,
     model: String,
+}
+
+impl TargetLabels {
+    fn of(name: &TargetName) -> Self {
+        let model = name.model.as_deref().unwrap_or(ANY).to_owned();
+        Self { provider: name.provider.to_string(), model }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -178,6 +222,8 @@ impl Metrics {
             recoveries.clone(),
         );
         registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
+        let places = Places::default();
+        places.register(&mut registry);
         registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
         registry.register(
             "wasted_tokens",
@@ -244,6 +290,7 @@ impl Metrics {
             in_flight,
             tokens,
             cost,
+            places,
         }))
     }
 
@@ -304,6 +351,7 @@ impl Metrics {
                 _ => 2,
             });
         }
+        self.0.places.set(targets);
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.0.registry) {
             tracing::error!(%error, "the metrics cannot be written");

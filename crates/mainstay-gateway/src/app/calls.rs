@@ -3,6 +3,7 @@
 use super::{
     Inner, ReplyBody,
     errors::{self, Refusal},
+    hops,
     log::Record,
     reply,
     stream::Teller,
@@ -133,6 +134,7 @@ where
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (mut parts, body) = request.into_parts();
+    hops::count(&mut parts.headers).map_err(Failure::Refused)?;
     let upload = read(app, &mut parts, body);
     let body = match deadline {
         None => upload.await,

@@ -27,11 +27,13 @@ pub(super) struct Refusal {
     param: Option<&'static str>,
     /// The connection cannot be used on: the rest of a request is still on its way.
     close: bool,
+    /// Whoever tries again by himself makes it worse.
+    fatal: bool,
 }
 
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), param: None, close: false }
+        Self { status, code, message: message.into(), param: None, close: false, fatal: false }
     }
 
     pub(super) fn model_not_found(error: &ModelNotFound) -> Self {
@@ -111,6 +113,13 @@ impl Refusal {
         }
     }
 
+    pub(super) fn loop_detected(passed: u32) -> Self {
+        let message = format!(
+            "the call has passed {passed} gateways (x-mainstay-hops): some of them have each other as a provider"
+        );
+        Self { fatal: true, ..Self::new(StatusCode::LOOP_DETECTED, "loop_detected", message) }
+    }
+
     /// An answer that is no stream, when the head of one has gone out already.
     pub(super) fn no_stream() -> Self {
         Self::new(
@@ -137,6 +146,9 @@ impl Refusal {
         let mut response = error_response(self.status, render_error(family, &self.body()));
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if self.fatal {
+            response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
         }
         response
     }

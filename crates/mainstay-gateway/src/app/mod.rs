@@ -2,6 +2,7 @@
 
 mod calls;
 mod errors;
+mod hops;
 mod id;
 mod log;
 mod models;

@@ -10,7 +10,10 @@ use super::{
 };
 use http::{HeaderMap, Response};
 use mainstay::{
-    layers::breaker::State,
+    layers::{
+        breaker::State,
+        concurrency::{Adaptive, ConcurrencyLimit},
+    },
     route::{Pace, Target},
 };
 use serde_json::{Value, json};
@@ -50,11 +53,24 @@ fn of_target(app: &Inner, target: &Target) -> Value {
                 "message": cooling.verdict.message.as_deref().map(|words| app.redactor.text(words)),
             })
         }),
-        // Of the provider: its targets share the limit.
+        // Of the provider, whose targets share a limit, unless the target has one of its own.
         "in_flight": target.in_flight(),
         "waiting": places.map(|places| places.waiting()),
+        "concurrency": places.map(concurrency),
         "time_to_first_event": quantiles(target.pace(), true),
         "time_to_whole_reply": quantiles(target.pace(), false),
+    })
+}
+
+/// How many calls there may be, now and ever; null where nothing limits them.
+fn concurrency(places: &ConcurrencyLimit) -> Value {
+    let (adaptive, bytes) = (places.adaptive(), places.request_bytes());
+    json!({
+        "limit": places.is_bounded().then(|| places.limit()),
+        "floor": adaptive.map(Adaptive::floor),
+        "ceiling": adaptive.map(Adaptive::ceiling),
+        "bytes_in_flight": bytes.map(|(there, _)| there),
+        "bytes_limit": bytes.map(|(_, most)| most),
     })
 }
 
@@ -160,6 +176,30 @@ mod tests {
         assert_eq!(well["circuit"]["state"], "closed");
         assert_eq!((&well["cooldown"], &well["in_flight"]), (&Value::Null, &0.into()));
         assert_eq!(well["time_to_first_event"]["p95_ms"], Value::Null);
+    }
+
+    #[tokio::test]
+    async fn the_status_shows_what_limits_calls() {
+        let text = FILE
+            .replace(
+                "[providers.b]\nkind = \"openai\"\n",
+                "[providers.b]\nkind = \"openai\"\nlimits = { concurrency = 9, adaptive = { ceiling = 64 } }\n",
+            )
+            .replace(
+                "\"b/m-2\"",
+                "{ target = \"b/m-2\", limits = { concurrency = 3, bytes_in_flight = \"1MiB\", adaptive = { ceiling = 0 } } }",
+            );
+        let app = App::new(&Config::parse(&text, "mainstay.toml", &|_| None).unwrap()).unwrap();
+        let (_, seen) = get(&app, "/status.json").await;
+        let of = |at: usize| seen["targets"][at]["concurrency"].clone();
+        assert_eq!((of(0)["limit"].clone(), of(0)["bytes_limit"].clone()), (Value::Null, Value::Null));
+        assert_eq!(of(1)["limit"], 9);
+        assert_eq!((of(1)["floor"].clone(), of(1)["ceiling"].clone()), (1.into(), 64.into()));
+        assert_eq!((of(2)["limit"].clone(), of(2)["ceiling"].clone()), (3.into(), Value::Null));
+        assert_eq!(
+            (of(2)["bytes_in_flight"].clone(), of(2)["bytes_limit"].clone()),
+            (0.into(), 1_048_576.into())
+        );
     }
 
     #[tokio::test]

@@ -13,3 +13,4 @@ mod process;
 mod refusals;
 mod slow;
 mod support;
+mod targets;

@@ -8,6 +8,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 /// Who we say we are where the caller does not say it.
 const USER_AGENT: &str = concat!("mainstay/", env!("CARGO_PKG_VERSION"));
 
+/// The header in which gateways count how many of them a call has passed, so that two that have each other as a provider
+/// notice. It goes on to every provider: whether that is a gateway too nobody knows, and others ignore it.
+pub const HOPS: &str = "x-mainstay-hops";
+
 /// The credential that a caller sent, in whatever form: `Authorization: Bearer`, `x-api-key`, `api-key` or
 /// `x-goog-api-key`.
 pub fn caller_key(headers: &HeaderMap) -> Option<&str> {
@@ -48,7 +52,7 @@ fn goes_on(name: &str, profile: &Profile) -> bool {
     match name {
         // What every provider may see.
         "content-type" | "accept" | "accept-encoding" | "user-agent" | "x-request-id" | "traceparent"
-        | "tracestate" => true,
+        | "tracestate" | HOPS => true,
         "idempotency-key" => profile.idempotency_key,
         _ => name.starts_with("x-stainless-") || family(profile.native, name),
     }

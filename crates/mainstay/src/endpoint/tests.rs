@@ -135,6 +135,7 @@ async fn each_family_sees_its_own_headers_and_the_common_ones() {
         "content-type",
         "idempotency-key",
         "traceparent",
+        "x-mainstay-hops",
         "x-request-id",
         "x-stainless-retry-count",
     ];

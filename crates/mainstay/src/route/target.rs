@@ -98,6 +98,13 @@ impl Target {
         self
     }
 
+    /// What cools here, shared with other stacks for the same target.
+    #[must_use]
+    pub fn with_cooldown(mut self, cooldown: Cooldown) -> Self {
+        self.cooldown = cooldown;
+        self
+    }
+
     /// What cools with the key, shared with the other targets that have the same one.
     #[must_use]
     pub fn with_key_cooldown(mut self, cooldown: Cooldown) -> Self {

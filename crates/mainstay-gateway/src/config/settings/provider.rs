@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use http::{HeaderMap, Uri};
 
 use super::super::secret::{ApiKey, Proxy};
-use super::{Breaker, Limits, Retry, Timeout};
+use super::{Breaker, Limits, Retry, Tables, Timeout};
 use mainstay::provider::Kind;
 
 /// `[providers.NAME]` with the defaults merged in.
@@ -43,6 +43,19 @@ pub struct Provider {
     pub breaker: Breaker,
     /// Bounds.
     pub limits: Limits,
+}
+
+impl Provider {
+    /// Its four tables, for a target to start from.
+    #[must_use]
+    pub fn tables(&self) -> Tables {
+        Tables {
+            retry: self.retry.clone(),
+            timeout: self.timeout.clone(),
+            breaker: self.breaker.clone(),
+            limits: self.limits.clone(),
+        }
+    }
 }
 
 /// Which HTTP is spoken to a provider.

@@ -49,7 +49,7 @@ fn with_every_setting_taken_up_it_still_means_the_defaults() {
     assert_eq!(provider.default_max_tokens, plain.default_max_tokens);
     assert_eq!((provider.protocol, provider.h2_connections), (plain.protocol, plain.h2_connections));
     assert!(matches!(provider.proxy, Proxy::Env));
-    assert_eq!((config.routes.len(), config.prices.len()), (2, 2));
+    assert_eq!((config.routes.len(), config.prices.len()), (3, 2));
 }
 
 #[test]
@@ -77,6 +77,7 @@ fn it_has_every_key() {
         with("breaker.zzzz = 1"),
         with("limits.zzzz = 1"),
         with("").replace("[[routes]]", "[[routes]]\nzzzz = 1"),
+        with("limits.adaptive.zzzz = 1"),
         with("").replace("[\"a\"]", "[{ zzzz = 1 }]"),
         with("[prices.m]\nzzzz = 1"),
     ] {

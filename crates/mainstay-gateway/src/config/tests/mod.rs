@@ -7,6 +7,7 @@ mod explained;
 mod prices;
 mod refused;
 mod secrets;
+mod targets;
 mod units;
 mod warned;
 

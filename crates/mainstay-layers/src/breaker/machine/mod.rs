@@ -7,82 +7,24 @@
 //! nobody passes a circuit that is not closed, so that rejections take no lock either. Both are written under the lock
 //! only, `until` first.
 
+mod trip;
+mod values;
+mod view;
+mod word;
+
+pub(super) use self::values::{Ballot, Change, Snapshot, Ticket};
+
+use self::word::{Mode, epoch_of, is_closed, pack};
 use super::{
     config::Rules,
-    observe::{Cause, State},
+    observe::Cause,
     sync::{AtomicU32, AtomicU64, Mutex, Ordering},
-    window::{Counts, Window},
+    window::Window,
 };
 use crate::classify::Vote;
 use std::time::Duration;
 
-/// What a call is told that comes while all probes are on their way: nobody knows when they will end.
-const A_MOMENT: Duration = Duration::from_secs(1);
 const FOR_EVER: u64 = u64::MAX;
-const MODE_BITS: u32 = 3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Closed = 0,
-    HalfOpen = 1,
-    Open = 2,
-    HeldClosed = 3,
-    HeldOpen = 4,
-}
-
-impl Mode {
-    fn state(self) -> State {
-        match self {
-            Mode::Closed | Mode::HeldClosed => State::Closed,
-            Mode::HalfOpen => State::HalfOpen,
-            Mode::Open | Mode::HeldOpen => State::Open,
-        }
-    }
-}
-
-/// What an admitted call carries until it votes or leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ticket {
-    epoch: u64,
-    /// The number of the probe; 0: no probe.
-    probe: u64,
-}
-
-impl Ticket {
-    pub(super) fn is_probe(self) -> bool {
-        self.probe != 0
-    }
-}
-
-/// What a call has to say at its end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ballot {
-    pub(super) vote: Vote,
-    pub(super) slow: bool,
-    pub(super) wait: Option<Duration>,
-}
-
-/// A transition that has just taken place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) from: State,
-    pub(super) to: State,
-    pub(super) cause: Cause,
-    pub(super) epoch: u64,
-}
-
-/// Counters at one moment; times since the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Snapshot {
-    pub(super) state: State,
-    pub(super) streak: u32,
-    pub(super) opened: u64,
-    pub(super) rejected: u64,
-    pub(super) since: Duration,
-    pub(super) retry_in: Option<Duration>,
-    pub(super) probes: u32,
-    pub(super) forced: bool,
-}
 
 pub(super) struct Machine {
     rules: Rules,
@@ -130,7 +72,7 @@ impl Machine {
         };
         Self {
             rules,
-            word: AtomicU64::new(Mode::Closed as u64),
+            word: AtomicU64::new(pack(0, Mode::Closed)),
             until: AtomicU64::new(0),
             streak: AtomicU32::new(0),
             rejected: AtomicU64::new(0),
@@ -142,7 +84,7 @@ impl Machine {
     #[inline]
     pub(super) fn pass(&self) -> Option<Ticket> {
         let word = self.word.load(Ordering::Acquire);
-        is_closed(word).then_some(Ticket { epoch: word >> MODE_BITS, probe: 0 })
+        is_closed(word).then_some(Ticket { epoch: epoch_of(word), probe: 0 })
     }
 
     /// Admits a call, or says after which time to come again.
@@ -195,7 +137,7 @@ impl Machine {
     #[inline]
     pub(super) fn is_settled(&self, ticket: Ticket) -> bool {
         let word = self.word.load(Ordering::Acquire);
-        let stale = word >> MODE_BITS != ticket.epoch;
+        let stale = epoch_of(word) != ticket.epoch;
         let counted = self.rules.failure_rate.is_some() || self.rules.slow_rate.is_some();
         stale || (is_closed(word) && !counted && self.streak.load(Ordering::Relaxed) == 0)
     }
@@ -229,7 +171,7 @@ impl Machine {
 
     /// A failure seen outside of any call, such as by `poll_ready`: a vote in the epoch that runs now.
     pub(super) fn fail(&self, ballot: Ballot, now: Duration) -> Option<Change> {
-        let epoch = self.word.load(Ordering::Acquire) >> MODE_BITS;
+        let epoch = epoch_of(self.word.load(Ordering::Acquire));
         self.vote(Ticket { epoch, probe: 0 }, ballot, now)
     }
 
@@ -266,105 +208,6 @@ impl Machine {
         Some(self.change(&mut inner, mode, nanos(now), until, cause))
     }
 
-    pub(super) fn state(&self, now: Duration) -> State {
-        let word = self.word.load(Ordering::Acquire);
-        match mode_of(word) {
-            Mode::Open if nanos(now) >= self.until.load(Ordering::Acquire) => State::HalfOpen,
-            mode => mode.state(),
-        }
-    }
-
-    /// For how long calls are rejected yet; `None`: the next one passes.
-    pub(super) fn retry_in(&self, now: Duration) -> Option<Duration> {
-        if is_closed(self.word.load(Ordering::Acquire)) { None } else { self.shut(nanos(now)) }
-    }
-
-    pub(super) fn snapshot(&self, now: Duration) -> Snapshot {
-        let at = nanos(now);
-        let inner = self.inner.lock();
-        Snapshot {
-            state: self.state(now),
-            streak: self.streak.load(Ordering::Relaxed),
-            opened: inner.opened,
-            rejected: self.rejected.load(Ordering::Relaxed),
-            since: Duration::from_nanos(inner.since),
-            retry_in: self.retry_in(now),
-            probes: inner.probes.iter().filter(|probe| probe.lapses > at).count() as u32,
-            forced: matches!(inner.mode, Mode::HeldClosed | Mode::HeldOpen),
-        }
-    }
-
-    /// The wait that a circuit that is not closed imposes now, if it does. Takes no lock.
-    fn shut(&self, now: u64) -> Option<Duration> {
-        let word = self.word.load(Ordering::Acquire);
-        let until = self.until.load(Ordering::Acquire);
-        // `word` and `until` are two loads. A transition between them can at worst turn away a call that came while it
-        // was under way; never let one through, since passing is decided under the lock.
-        (!is_closed(word) && now < until).then(|| self.wait(mode_of(word), until, now))
-    }
-
-    fn wait(&self, mode: Mode, until: u64, now: u64) -> Duration {
-        let left = Duration::from_nanos(until.saturating_sub(now));
-        match mode {
-            Mode::HeldOpen => self.rules.open_for,
-            Mode::HalfOpen => left.min(A_MOMENT).min(self.rules.open_for),
-            _ => left,
-        }
-    }
-
-    fn count(&self, inner: &mut Inner, failed: bool, ballot: Ballot, now: u64) -> Option<Change> {
-        let streak = if failed { self.streak.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
-        self.streak.store(streak, Ordering::Relaxed);
-        if failed {
-            self.raise_floor(inner, ballot, now);
-        } else {
-            inner.floor = 0;
-        }
-        let counts = match &mut inner.window {
-            Some(window) => window.record(now, failed, ballot.slow),
-            None => Counts::default(),
-        };
-        let enough = counts.calls >= self.rules.min_calls;
-        let over = |part: u32, rate: Option<f64>| {
-            enough && rate.is_some_and(|rate| f64::from(part) >= rate * f64::from(counts.calls))
-        };
-        let cause = if failed && self.rules.failures > 0 && streak >= self.rules.failures {
-            Cause::Failures
-        } else if over(counts.failures, self.rules.failure_rate) {
-            Cause::FailureRate
-        } else if over(counts.slow, self.rules.slow_rate) {
-            Cause::SlowRate
-        } else {
-            return None;
-        };
-        Some(self.trip(inner, now, cause))
-    }
-
-    fn raise_floor(&self, inner: &mut Inner, ballot: Ballot, now: u64) {
-        if let Some(wait) = ballot.wait {
-            inner.floor = inner.floor.max(now.saturating_add(nanos(wait.min(self.rules.max_wait))));
-        }
-    }
-
-    fn trip(&self, inner: &mut Inner, now: u64, cause: Cause) -> Change {
-        let grown = self.rules.open_for.as_secs_f64() * self.rules.growth.powi(inner.relapses);
-        let mut open_for = match Duration::try_from_secs_f64(grown) {
-            // Exactly as it was set where nothing grows: no rounding on the way through floats.
-            _ if self.rules.growth == 1.0 => self.rules.open_for,
-            Ok(grown) => grown.min(self.rules.max_open_for),
-            Err(_) => self.rules.max_open_for,
-        };
-        if self.rules.jitter > 0.0 {
-            open_for = open_for.saturating_add(
-                Duration::try_from_secs_f64(open_for.as_secs_f64() * self.rules.jitter * fastrand::f64())
-                    .unwrap_or_default(),
-            );
-        }
-        let until = now.saturating_add(nanos(open_for)).max(inner.floor);
-        inner.opened += 1;
-        self.change(inner, Mode::Open, now, until, cause)
-    }
-
     /// Begins a new epoch in `mode`, with fresh counters.
     fn change(&self, inner: &mut Inner, mode: Mode, now: u64, until: u64, cause: Cause) -> Change {
         let from = inner.mode.state();
@@ -378,7 +221,7 @@ impl Machine {
         }
         self.streak.store(0, Ordering::Relaxed);
         self.until.store(until, Ordering::Release);
-        self.word.store(inner.epoch << MODE_BITS | mode as u64, Ordering::Release);
+        self.word.store(pack(inner.epoch, mode), Ordering::Release);
         Change { from, to: mode.state(), cause, epoch: inner.epoch }
     }
 
@@ -392,20 +235,6 @@ impl Machine {
 
     fn probes(&self) -> usize {
         usize::try_from(self.rules.probes).unwrap_or(usize::MAX)
-    }
-}
-
-fn is_closed(word: u64) -> bool {
-    matches!(mode_of(word), Mode::Closed | Mode::HeldClosed)
-}
-
-fn mode_of(word: u64) -> Mode {
-    match word & ((1 << MODE_BITS) - 1) {
-        1 => Mode::HalfOpen,
-        2 => Mode::Open,
-        3 => Mode::HeldClosed,
-        4 => Mode::HeldOpen,
-        _ => Mode::Closed,
     }
 }
 

@@ -1,0 +1,64 @@
+//! What all targets of a provider share: connections, places, the budget for retries.
+
+use super::layers::places;
+use crate::config::{Proxy, settings};
+use http::Uri;
+use mainstay::{
+    BoxError,
+    client::{BuildError, Client, Protocol},
+    endpoint::EndpointLayer,
+    layers::{concurrency::ConcurrencyLimit, retry::Budget},
+    route::Cooldown,
+    secret::ApiKey,
+};
+
+pub(super) struct ProviderParts<'a> {
+    pub(super) settings: &'a settings::Provider,
+    pub(super) client: Client,
+    pub(super) endpoint: EndpointLayer,
+    pub(super) places: ConcurrencyLimit,
+    pub(super) key_cooldown: Cooldown,
+    pub(super) budget: Budget,
+}
+
+impl<'a> ProviderParts<'a> {
+    pub(super) fn new(settings: &'a settings::Provider) -> Result<Self, BoxError> {
+        let base: &Uri = settings.base_url.uri();
+        let mut endpoint = EndpointLayer::new(settings.kind, base)
+            .ok_or("base_url needs a scheme and a host")?
+            .with_headers(settings.headers.clone());
+        if let Some(key) = &settings.api_key {
+            endpoint = endpoint.with_key(ApiKey::new(key.expose()).ok_or("the key fits into no header")?);
+        }
+        let budget = &settings.retry.budget;
+        Ok(Self {
+            settings,
+            client: client(settings)?,
+            endpoint,
+            places: places(&settings.limits),
+            key_cooldown: Cooldown::new(),
+            budget: Budget::new(budget.ratio, budget.floor),
+        })
+    }
+}
+
+fn client(settings: &settings::Provider) -> Result<Client, BuildError> {
+    let mut client = Client::builder()
+        .connect_timeout(settings.timeout.connect)
+        .native_roots(settings.native_roots)
+        .protocol(match settings.protocol {
+            settings::Protocol::Auto => Protocol::Auto,
+            settings::Protocol::Http1 => Protocol::Http1,
+            settings::Protocol::H2 => Protocol::Http2,
+        })
+        .h2_connections(settings.h2_connections);
+    if let Some(file) = &settings.ca_file {
+        client = client.add_root_pem_file(file);
+    }
+    match &settings.proxy {
+        Proxy::Env => {}
+        Proxy::Off => client = client.no_proxy(),
+        Proxy::Url(url) => client = client.proxy(mainstay::client::Proxy::new(url.expose())),
+    }
+    client.build()
+}
