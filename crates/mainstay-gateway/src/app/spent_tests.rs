@@ -203,3 +203,56 @@ async fn when_the_time_over_everything_is_up_the_last_good_answer_is_given() {
     let other = ask(&app, "/v1/chat/completions", &ASK.replace("hi", "ho")).await;
     assert_eq!(other.status(), 504);
 }
+
+#[tokio::test]
+async fn a_translated_answer_costs_what_the_provider_says_it_used() {
+    let mut message = bodies::anthropic_message("one two three");
+    message["usage"] =
+        serde_json::json!({"input_tokens": 5, "cache_read_input_tokens": 4, "output_tokens": 3});
+    let provider = ScriptedProvider::start([
+        Step::json(200, message),
+        Step::sse(bodies::anthropic_events(["Hel", "lo"])),
+    ])
+    .await
+    .unwrap();
+    let app = app(&provider, "anthropic", "").await;
+    let reply = ask(&app, "/v1/chat/completions", ASK).await;
+    // What came from a cache is part of the 9 tokens in; no price of its own was given for it.
+    assert_eq!(reply.headers()["x-mainstay-cost"], "0.000039");
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["usage"]["prompt_tokens"], 9);
+    let labels = "provider=\"a\",model=\"*\",route=\"m-*\"";
+    for (kind, tokens) in [("input", 9.0), ("cached", 4.0), ("output", 3.0)] {
+        let line = format!("mainstay_tokens_total{{{labels},kind=\"{kind}\"}}");
+        assert_eq!(sample(&app, &line).await, tokens, "{kind}");
+    }
+    let stream = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    ask(&app, "/v1/chat/completions", &stream).await.into_body().collect().await.unwrap();
+    assert_eq!(sample(&app, &format!("mainstay_tokens_total{{{labels},kind=\"input\"}}")).await, 18.0);
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_try_that_lost_a_race_are_wasted() {
+    let events = bodies::anthropic_events(["Hel", "lo"]);
+    // It tells its tokens and falls silent; the second target answers.
+    let slow =
+        ScriptedProvider::start([Step::sse(events.clone().into_iter().take(1)).ending(End::Hang)]).await;
+    let (slow, quick) = (slow.unwrap(), ScriptedProvider::start([Step::sse(events)]).await.unwrap());
+    let file = format!(
+        "[providers.a]\nkind = \"anthropic\"\nbase_url = \"{}\"\nproxy = \"off\"\n\
+         [providers.b]\nkind = \"anthropic\"\nbase_url = \"{}\"\nproxy = \"off\"\n\
+         [[routes]]\nmodels = [\"m-*\"]\ntargets = [\"a\", \"b\"]\nhedge = {{ after = \"50ms\", max = 1 }}\n",
+        slow.url(),
+        quick.url()
+    );
+    let app = App::new(&Config::parse(&file, "mainstay.toml", &|_| None).unwrap()).unwrap();
+    let stream = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    let reply = ask(&app, "/v1/messages", &stream).await;
+    assert_eq!(reply.headers()["x-mainstay-provider"], "b");
+    reply.into_body().collect().await.unwrap();
+    let wasted = "mainstay_wasted_tokens_total{provider=\"a\",model=\"*\",kind=\"input\"}";
+    assert_eq!(sample(&app, wasted).await, 9.0);
+    let spent = "mainstay_tokens_total{provider=\"b\",model=\"*\",route=\"m-*\",kind=\"input\"}";
+    assert_eq!(sample(&app, spent).await, 9.0);
+}

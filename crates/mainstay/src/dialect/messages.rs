@@ -118,7 +118,8 @@ impl<'de> Visit<'de> for Block<'de> {
 /// A content block: text and thinking begin empty; any other kind is content by being there.
 fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
     let mut block = Block::default();
-    walk(value, &mut block)?;
+    let shape = walk(value, &mut block)?;
+    seen.object(shape);
     match block.kind.and_then(string).as_deref() {
         None => {}
         Some("text") => {

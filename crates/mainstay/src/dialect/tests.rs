@@ -1355,3 +1355,63 @@ fn a_providers_own_error_is_kept_as_it_came() {
         assert_eq!(add(family, body), None, "{body}");
     }
 }
+
+#[test]
+fn what_breaks_its_readers_is_no_answer() {
+    let chat = |message: &str, finish: &str| {
+        let usage = r#""usage":{"prompt_tokens":1,"completion_tokens":5}"#;
+        (
+            Dialect::ChatCompletions,
+            format!(r#"{{"choices":[{{"message":{message},"finish_reason":"{finish}"}}],{usage}}}"#),
+        )
+    };
+    let call = |arguments: &str| {
+        let arguments = serde_json::to_string(arguments).unwrap();
+        format!(
+            r#"{{"content":null,"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}]}}"#
+        )
+    };
+    let item = |arguments: &str, status: &str| {
+        let arguments = serde_json::to_string(arguments).unwrap();
+        let call = format!(r#"{{"type":"function_call","status":"{status}","arguments":{arguments}}}"#);
+        (Dialect::Responses, format!(r#"{{"status":"completed","output":[{call}]}}"#))
+    };
+    let other = |dialect, text: &str| (dialect, text.to_owned());
+    for (dialect, body) in [
+        chat(r#"{"content":5}"#, "stop"),
+        chat(r#"{"content":{"text":"x"}}"#, "stop"),
+        chat(r#"{"content":"x","refusal":true}"#, "stop"),
+        chat(r#""x""#, "stop"),
+        chat("[1]", "stop"),
+        chat(r#"{"content":"x","tool_calls":"f()"}"#, "stop"),
+        chat(&call(r#"{"city": "Par"#), "tool_calls"),
+        chat(&call(r#"{"city": "Par"#), "stop"),
+        item(r#"{"a": [1"#, "completed"),
+        other(Dialect::Messages, r#"{"content":[{"type":"text","text":7}],"stop_reason":"end_turn"}"#),
+        other(Dialect::Messages, r#"{"content":["x"],"stop_reason":"end_turn"}"#),
+        other(
+            Dialect::Responses,
+            r#"{"status":"completed","output":[{"type":"message","content":[{"text":1}]}]}"#,
+        ),
+        other(
+            Dialect::Gemini,
+            r#"{"candidates":[{"content":{"parts":[{"text":{}}]},"finishReason":"STOP"}]}"#,
+        ),
+    ] {
+        assert_eq!(read_whole(dialect, body.as_bytes()), Whole::Broken, "{body}");
+    }
+    for (dialect, body) in [
+        // What is sent in earnest: nulls, lists of parts, no arguments, arguments that are no JSON, arguments as an object.
+        chat(r#"{"content":[{"type":"text","text":"x"}],"tool_calls":null}"#, "stop"),
+        chat(r#"{"content":null,"refusal":null,"tool_calls":[]}"#, "stop"),
+        chat(&call(""), "tool_calls"),
+        chat(&call("{'city': 'Paris'}"), "tool_calls"),
+        chat(r#"{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}"#, "tool_calls"),
+        // It says itself that there was no room for more.
+        chat(&call(r#"{"city": "Par"#), "length"),
+        item(r#"{"a": [1"#, "incomplete"),
+        item("", "completed"),
+    ] {
+        assert!(matches!(read_whole(dialect, body.as_bytes()), Whole::Answer(_)), "{body}");
+    }
+}

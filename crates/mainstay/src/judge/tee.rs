@@ -358,12 +358,21 @@ where
         self.note_usage();
         Step::Failed(Failed::new(verdict, error))
     }
+}
 
+impl<B> Tee<B> {
     /// Writes the tokens down for whoever asked.
     fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
             cell.set(self.reader.usage());
         }
+    }
+}
+
+/// A stream that nobody waits for any more, such as one that lost a race, has used what it told all the same.
+impl<B> Drop for Tee<B> {
+    fn drop(&mut self) {
+        self.note_usage();
     }
 }
 

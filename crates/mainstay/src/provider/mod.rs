@@ -52,6 +52,7 @@ mod lm_studio;
 mod mistral;
 mod ollama;
 mod openai;
+mod openai_responses;
 mod openrouter;
 mod together;
 mod vllm;

@@ -90,14 +90,22 @@ impl StreamTranslator {
                 Reader::Responses(reader) => reader.read(event.name(), json, &mut events)?,
             }
         }
-        events.into_iter().try_for_each(|event| self.writer.write(event, out))
+        self.write(events, out)
     }
 
     /// The provider's stream is at its end, and whole.
     pub(super) fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
         self.read_end(&mut events);
-        events.into_iter().try_for_each(|event| self.writer.write(event, out))
+        self.write(events, out)
+    }
+
+    /// What cannot be written whole is not written at all: the error that follows must not stand in the midst of an event.
+    fn write(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
+        events.into_iter().try_for_each(|event| {
+            let before = out.len();
+            self.writer.write(event, out).inspect_err(|_| out.truncate(before))
+        })
     }
 
     /// The number that the next event of the caller's stream would have.

@@ -36,6 +36,7 @@ impl Target {
     pub(super) fn new(kind: Kind) -> Self {
         let profile = kind.profile();
         let api = match profile.native {
+            Native::OpenAi if kind == Kind::OpenAiResponses => Api::Responses,
             Native::OpenAi => Api::Chat,
             Native::Anthropic => Api::Messages,
             Native::Gemini => Api::Gemini,
@@ -49,7 +50,7 @@ impl Target {
                 Kind::OpenAi | Kind::AzureOpenAi | Kind::OpenRouter | Kind::Groq | Kind::Xai
             ),
             // Mistral's API takes no field that it does not know; its streams tell the tokens anyway.
-            responses: api == Api::Chat
+            responses: profile.native == Native::OpenAi
                 && !matches!(
                     kind,
                     Kind::DeepSeek | Kind::Mistral | Kind::Cohere | Kind::Together | Kind::Bedrock

@@ -6,7 +6,7 @@ mod lanes;
 mod read;
 mod write;
 
-pub(super) use self::answer::{read_answer, write_answer, write_input};
+pub(super) use self::answer::{is_input, read_answer, write_answer, write_input};
 pub(super) use self::events::Events;
 pub(super) use self::lanes::Stream;
 pub(super) use self::read::read;

@@ -2,7 +2,9 @@
 
 use crate::translate::{
     error::{Losses, Refused},
-    form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult},
+    form::{
+        Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult, Turn,
+    },
     json::{Json, Lit},
     out::{Out, safe},
     target::{Target, fit_id},
@@ -62,8 +64,9 @@ pub(in crate::translate) fn write(
         return Err(Refused::wrong("messages", "hold no word of a user or an assistant"));
     }
     write_tools(request, losses, out)?;
-    write_sampling(request, losses, out)?;
-    write_output(request, model, max_tokens, losses, out)?;
+    let thinking = Thinking::of(request, model, max_tokens);
+    write_sampling(request, thinking, losses, out)?;
+    write_output(request, thinking, losses, out)?;
     if let Some(user) = request.user {
         out.key("metadata").open('{').field_lit("user_id", user).close('}');
     }
@@ -229,9 +232,19 @@ fn write_untyped<'o>(schema: Option<&str>, out: &'o mut Out) -> &'o mut Out {
     out.close('}')
 }
 
-fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+fn write_sampling(
+    request: &Request<'_>,
+    thinking: Thinking,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    // Its page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
+    let thinks = !matches!(thinking, Thinking::Silent);
     if let Some(temperature) = request.temperature {
-        if temperature.value() > 1.0 {
+        let value = temperature.value();
+        if thinks && value != 1.0 {
+            losses.because(temperature.name, "it takes none but 1 where it is to think")?;
+        } else if value > 1.0 {
             losses.because(temperature.name, "its scale ends at 1")?;
             out.field_raw("temperature", "1");
         } else {
@@ -239,10 +252,18 @@ fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> 
         }
     }
     if let Some(top_p) = request.top_p {
-        out.field_raw("top_p", top_p.digits);
+        if thinks && top_p.value() < 0.95 {
+            losses.because(top_p.name, "it takes 0.95 at least where it is to think")?;
+        } else {
+            out.field_raw("top_p", top_p.digits);
+        }
     }
     if let Some(top_k) = request.top_k {
-        out.field_raw("top_k", top_k.digits);
+        if thinks {
+            losses.because(top_k.name, "it takes none where it is to think")?;
+        } else {
+            out.field_raw("top_k", top_k.digits);
+        }
     }
     let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
     if !blank.is_empty() {
@@ -260,12 +281,10 @@ fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> 
 
 fn write_output(
     request: &Request<'_>,
-    model: &str,
-    max_tokens: u64,
+    thinking: Thinking,
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let thinking = Thinking::of(request.reasoning, model, max_tokens);
     match thinking {
         Thinking::Silent => {}
         Thinking::Budget(budget) => {
@@ -311,7 +330,16 @@ enum Thinking {
 }
 
 impl Thinking {
-    fn of(reasoning: Reasoning, model: &str, max_tokens: u64) -> Self {
+    fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
+        // A tool that must be called is called without a thought: the two are refused together.
+        let forced = matches!(
+            request.choice,
+            Some(Choice::Any | Choice::Tool(_) | Choice::Among { must: true, .. }) if !request.tools.is_empty()
+        );
+        if forced {
+            return Thinking::Silent;
+        }
+        let reasoning: Reasoning = request.reasoning;
         let effort = match (reasoning.effort, reasoning.budget) {
             (Some(Effort::None), _) | (None, Some(0)) => return Thinking::Silent,
             (None, None) if reasoning.adaptive => None,
@@ -319,6 +347,9 @@ impl Thinking {
             (Some(effort), _) => Some(effort),
             (None, Some(budget)) => Some(Effort::of_budget(budget)),
         };
+        if by_budget(model) && awaits_thought(&request.turns) {
+            return Thinking::Silent;
+        }
         if by_budget(model) {
             // At least 1024, and less than what the whole answer may have; half of that must be left for words.
             let wish = reasoning.budget.or(effort.map(Effort::budget)).unwrap_or(8192);
@@ -336,6 +367,12 @@ impl Thinking {
             Effort::Max => "max",
         }))
     }
+}
+
+/// Whether the last turn holds results of calls that were made after thoughts, if after any: those did not survive the
+/// caller's dialect. Models that are told a budget refuse such a call when it begins with no thinking block.
+fn awaits_thought(turns: &[Turn<'_>]) -> bool {
+    turns.last().is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, Part::Result(_))))
 }
 
 /// Whether the model is of those that are told a budget of tokens and know no effort: up to Claude 4.5.
