@@ -4,6 +4,7 @@ use super::{
     Inner, ReplyBody,
     errors::{self, Refusal},
     hops,
+    id::X_REQUEST_ID,
     log::Record,
     reply,
     stream::Teller,
@@ -24,7 +25,11 @@ use mainstay::{
     translate::Lenient,
 };
 use parking_lot::Mutex;
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+};
 use tower::{ServiceExt, service_fn};
 use tower_http::decompression::{DecompressionBody, RequestDecompression};
 
@@ -37,11 +42,12 @@ where
     let family = ErrorFamily::of_path(request.uri().path());
     let mut record = Record::new(app.clone(), id.clone(), request.uri().path());
     let deadline = app.deadline.map(Deadline::after);
+    let mut cut = pin!(app.cut.cancelled());
     let ready = tokio::select! {
         biased;
         ready = prepare(&app, request, deadline, &mut record) => ready,
         // The drain is over before there was a call to make.
-        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
     };
     let (teller, mut pending) = match ready {
         Ok(Ready { teller, pending }) => (teller, pending),
@@ -52,7 +58,7 @@ where
     let outcome = tokio::select! {
         biased;
         outcome = &mut pending => outcome,
-        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
         () = sleep_if(begin) => return wait(&app, teller, pending, record),
     };
     match outcome {
@@ -167,7 +173,7 @@ where
     if app.lenient.contains(&*route.name) {
         parts.extensions.insert(Lenient);
     }
-    parts.headers.insert("x-request-id", record.id.clone());
+    parts.headers.insert(&X_REQUEST_ID, record.id.clone());
     // What the caller can decode is between us and the caller: providers are asked for what we can.
     parts.headers.remove(header::ACCEPT_ENCODING);
     if let Some(deadline) = deadline {

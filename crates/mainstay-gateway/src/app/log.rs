@@ -15,7 +15,7 @@ pub(super) struct Record {
     app: Arc<Inner>,
     pub(super) id: HeaderValue,
     pub(super) since: Instant,
-    pub(super) path: String,
+    pub(super) path: Box<str>,
     pub(super) route: Option<Arc<str>>,
     pub(super) model: Option<Arc<str>>,
     pub(super) stream: bool,
@@ -41,8 +41,7 @@ impl Record {
             app,
             id,
             since: Instant::now(),
-            // The path is the caller's: a log line is no place for all of it.
-            path: path.chars().take(100).collect(),
+            path: beginning(path).into(),
             route: None,
             model: None,
             stream: false,
@@ -66,7 +65,7 @@ impl Record {
 
     /// A target answered.
     pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>) {
-        self.their_id = reply::provider_id(headers).cloned();
+        self.their_id = reply::provider_id(headers);
         if let Some(served) = served {
             self.target = Some(served.target.clone());
             self.tries = served.tries;
@@ -85,7 +84,7 @@ impl Record {
             Failure::Failed(failed) => {
                 self.tries = failed.tries;
                 let reply = failed.reply.as_ref();
-                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers)).cloned();
+                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers));
                 failed.code.unwrap_or(failed.verdict.class.as_str())
             }
         });
@@ -104,8 +103,19 @@ impl Record {
     }
 }
 
-/// The longest name of a model that a log line shows.
-const LONGEST_NAME: usize = 100;
+/// What the lines of requests have as their target.
+pub(crate) const REQUEST_LINE: &str = "mainstay::request";
+
+/// The beginning of what a caller wrote: a log line is no place for all of it.
+fn beginning(text: &str) -> &str {
+    const LONGEST: usize = 100;
+    // Never more characters than bytes, and most are short.
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
 
 impl Drop for Record {
     fn drop(&mut self) {
@@ -119,11 +129,11 @@ impl Drop for Record {
             self.app.metrics.spent(&part.target, self.route.as_deref(), &part.usage, cost);
         }
         let cost = self.cost_of(&spent);
-        let model: String = self.model.as_deref().unwrap_or_default().chars().take(LONGEST_NAME).collect();
+        let model = beginning(self.model.as_deref().unwrap_or_default());
         tracing::info!(
-            target: "mainstay::request",
+            target: REQUEST_LINE,
             id = self.id.to_str().unwrap_or_default(),
-            path = self.path,
+            path = &*self.path,
             model,
             stream = self.stream,
             provider = self.target.as_ref().map(tracing::field::display),

@@ -1,6 +1,7 @@
 //! What the gateway does with a request: read it, route it, and tell the caller what became of it.
 
 mod calls;
+mod cut;
 mod errors;
 mod hops;
 mod id;
@@ -14,6 +15,7 @@ mod status;
 mod stream;
 mod upload;
 
+pub(crate) use self::log::REQUEST_LINE;
 pub use self::models::ModelList;
 pub use self::stream::ReplyBody;
 
@@ -24,6 +26,7 @@ use crate::{
     stack::{self, StackError},
 };
 use bytes::Bytes;
+use cut::Cut;
 use errors::Refusal;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -46,7 +49,6 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// The gateway as a service: requests in, replies out, never an error. Cheap to clone.
@@ -69,7 +71,7 @@ pub(crate) struct Inner {
     keepalive: Option<Duration>,
     draining: AtomicBool,
     /// Cancelled when the drain is over: what still runs is told so.
-    cut: CancellationToken,
+    cut: Cut,
 }
 
 impl App {
@@ -98,7 +100,7 @@ impl App {
             deadline: config.server.deadline,
             keepalive: config.server.keepalive,
             draining: AtomicBool::new(false),
-            cut: CancellationToken::new(),
+            cut: Cut::default(),
         })))
     }
 
@@ -112,7 +114,8 @@ impl App {
         self.0.cut.cancel();
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    /// The answer to a request; what [`Service::call`] gives, unboxed.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: fmt::Display + Into<BoxError> + Send,

@@ -2,6 +2,7 @@
 
 use super::{
     calls::{self, Failure, Pending},
+    cut::{Cut, UntilCut},
     errors::{self, Refusal},
     log::Record,
 };
@@ -21,7 +22,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 pin_project! {
     /// A reply's body: held whole, passed on, or a stream that always ends as one.
@@ -49,7 +49,7 @@ pin_project! {
         Stream {
             source: Source,
             #[pin]
-            cut: WaitForCancellationFutureOwned,
+            cut: UntilCut,
             teller: Teller,
             tail: Tail,
             record: Option<Record>,
@@ -151,7 +151,7 @@ fn is_sse(dialect: Dialect) -> bool {
 }
 
 impl ReplyBody {
-    pub(super) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
         Self { state: State::Whole { bytes } }
     }
 
@@ -159,26 +159,21 @@ impl ReplyBody {
         Self { state: State::Passing { inner, record: Some(record) } }
     }
 
-    pub(super) fn stream(
-        inner: route::ReplyBody,
-        mut teller: Teller,
-        cut: CancellationToken,
-        record: Record,
-    ) -> Self {
+    pub(super) fn stream(inner: route::ReplyBody, mut teller: Teller, cut: Cut, record: Record) -> Self {
         teller.spoke();
         Self::of(Source::Answer(inner), teller, cut, record)
     }
 
     /// The body of a stream that nobody has begun yet. Its first sign of life is due.
-    pub(super) fn waiting(pending: Pending, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+    pub(super) fn waiting(pending: Pending, teller: Teller, cut: Cut, record: Record) -> Self {
         Self::of(Source::Waiting(pending), teller, cut, record)
     }
 
-    fn of(source: Source, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+    fn of(source: Source, teller: Teller, cut: Cut, record: Record) -> Self {
         Self {
             state: State::Stream {
                 source,
-                cut: cut.cancelled_owned(),
+                cut: cut.cancelled(),
                 teller,
                 tail: Tail::default(),
                 record: Some(record),

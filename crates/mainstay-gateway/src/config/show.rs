@@ -1,6 +1,7 @@
 //! The effective settings as TOML, as `mainstay check` prints them. Values of keys and headers are not in it.
 
 use std::fmt::{self, Display, Write};
+use std::num::NonZero;
 use std::time::Duration;
 
 use super::Config;
@@ -107,6 +108,7 @@ fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 fn server(out: &mut Out, s: &Server) {
     out.head("[server]");
     out.text("listen", s.listen.to_string());
+    out.raw("workers", s.workers.map_or(0, NonZero::get));
     out.size("max_request_body", s.max_request_body);
     out.duration("drain", s.drain);
     out.duration("deadline", s.deadline);

@@ -1,14 +1,12 @@
 //! What callers are told, in the words of their own API.
 
 use super::*;
-use mainstay::{
-    layers::{
-        classify::{Failed, Verdict},
-        deadline::DeadlineExceeded,
-        timeout::{Phase, TimeoutError, TimeoutKind},
-    },
-    route::AttemptLog,
+use mainstay::layers::{
+    classify::{Failed, Verdict},
+    deadline::DeadlineExceeded,
+    timeout::{Phase, TimeoutError, TimeoutKind},
 };
+use mainstay::route::AttemptLog;
 use serde_json::Value;
 use std::io;
 
