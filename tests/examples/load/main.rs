@@ -14,11 +14,13 @@
 //! (memory of 1,000 and of up to 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each;
 //! then memory and files when they are gone), `flood` (a stream of `--mebibytes` that a caller takes as fast as it comes, and
 //! one without end of which a caller takes a byte a second for `--seconds`: memory, and what the provider was let send),
-//! `soak` (100,000 calls and a tenth as many streams, some of them left in the middle; then memory beside that of a busy
-//! server, files, calls that count as running).
+//! `outage` (latencies of a route whose first target is dead and its circuit open, beside the gateway with the second one
+//! alone: an outage is to cost callers nothing, which is a ratio of the p50 of at most 1.1), `soak` (100,000 calls and a
+//! tenth as many streams, some of them left in the middle; then memory beside that of a busy server, files, calls that
+//! count as running).
 //!
-//! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
-//! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
+//! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, on
+//! tokio's usual runtime with a thread a core), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
 //! and nginx where it is installed. They take turns, round by round, so that a machine that is busy with other things is so
 //! for all of them; of CPU time and latencies the round with the median stands. CPU time is that of `/proc/PID/stat`, whose
 //! ticks of 10 ms bound its precision. Ratios are to the bare proxy of the same run.
@@ -33,6 +35,7 @@ mod drive;
 mod first;
 mod flood;
 mod idle;
+mod outage;
 mod process;
 mod provider;
 mod proxy;
@@ -78,9 +81,11 @@ impl Asked {
                 "--mebibytes" => asked.mebibytes = number() as u64,
                 "--seconds" => asked.seconds = number() as u64,
                 "--soak" => asked.soak = number(),
-                "start" | "calls" | "streams" | "first" | "idle" | "flood" | "soak" => asked.what.push(word),
+                "start" | "calls" | "streams" | "first" | "idle" | "flood" | "outage" | "soak" => {
+                    asked.what.push(word);
+                }
                 other => panic!(
-                    "{other}? There is start, calls, streams, first, idle, flood, soak, --requests, --rounds, --events, --streams, --mebibytes, --seconds, --soak"
+                    "{other}? There is start, calls, streams, first, idle, flood, outage, soak, --requests, --rounds, --events, --streams, --mebibytes, --seconds, --soak"
                 ),
             }
         }
@@ -117,6 +122,9 @@ fn main() {
         }
         if asked.wants("idle") {
             idle::run(&asked, &targets).await;
+        }
+        if asked.wants("outage") {
+            outage::run(&asked, &targets).await;
         }
         if asked.wants("flood") {
             flood::run(&asked, &targets).await;

@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use mainstay::{
     BoxError,
     dialect::{Dialect, keepalive},
-    route::{self, AttemptLog, Served},
+    route::{self, Cached, Served},
     secret::Redactor,
 };
 use pin_project_lite::pin_project;
@@ -97,8 +97,6 @@ pub(super) struct Teller {
     dialect: Dialect,
     /// Knows the caller's own credential too.
     pub(super) redactor: Redactor,
-    /// What was tried, for the error that ends a stream.
-    tries: AttemptLog,
     alive: Option<Alive>,
 }
 
@@ -111,24 +109,14 @@ struct Alive {
 }
 
 impl Teller {
-    pub(super) fn new(
-        dialect: Dialect,
-        redactor: Redactor,
-        tries: AttemptLog,
-        every: Option<Duration>,
-    ) -> Self {
+    pub(super) fn new(dialect: Dialect, redactor: Redactor, every: Option<Duration>) -> Self {
         let alive = every.map(|every| Alive { every, last: Instant::now(), sleep: None });
-        Self { dialect, redactor, tries, alive: alive.filter(|_| is_sse(dialect)) }
+        Self { dialect, redactor, alive: alive.filter(|_| is_sse(dialect)) }
     }
 
     /// Whether a caller of this dialect can be kept waiting with signs of life.
     pub(super) fn can_wait(&self) -> bool {
         self.alive.is_some()
-    }
-
-    /// The event that ends a stream for this error, and a word for it.
-    fn error(&self, error: &BoxError) -> (Bytes, &'static str) {
-        errors::stream_error(&self.redactor, self.dialect, error, &self.tries)
     }
 
     /// Something else went out.
@@ -163,7 +151,7 @@ fn is_sse(dialect: Dialect) -> bool {
 }
 
 impl ReplyBody {
-    pub(super) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
         Self { state: State::Whole { bytes } }
     }
 
@@ -229,7 +217,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Ready(Next::Broken(error)) => {
                         tracing::debug!(error = &*error, "a stream ended in an error");
-                        teller.error(&error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Ready(Next::Failed(failure)) => {
                         if let Some(record) = record {
@@ -245,7 +233,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Pending if cut.as_mut().poll(cx).is_ready() => {
                         let error = errors::ShuttingDown.into();
-                        teller.error(&error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Pending => {
                         return teller.poll_sign(cx).map(|sign| Some(Ok(Frame::data(sign))));
@@ -297,6 +285,7 @@ impl Source {
                 };
                 if let Some(record) = record {
                     record.answered(&parts.headers, parts.extensions.get::<Served>());
+                    record.kept(parts.extensions.get::<Cached>());
                 }
                 if !calls::is_event_stream(&parts.headers) {
                     return Poll::Ready(Next::Failed(Failure::Refused(Refusal::no_stream())));
@@ -312,6 +301,11 @@ impl Source {
             Source::Ended => Poll::Ready(Next::End),
         }
     }
+}
+
+/// The tries that failed, for an error event.
+fn failed_tries(record: &Option<Record>) -> Vec<route::Attempt> {
+    record.as_ref().map(|record| record.log.failed()).unwrap_or_default()
 }
 
 /// Writes the line of a request that has ended.
