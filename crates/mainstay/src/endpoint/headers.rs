@@ -60,6 +60,7 @@ fn family(native: Native, name: &str) -> bool {
         Native::OpenAi => name.starts_with("openai-") || matches!(name, "http-referer" | "x-title"),
         Native::Anthropic => name.starts_with("anthropic-"),
         Native::Gemini => matches!(name, "x-goog-api-client" | "x-goog-user-project"),
+        Native::Ollama => false,
     }
 }
 

@@ -67,8 +67,10 @@ kinds! {
     Bedrock = "bedrock" in bedrock;
     /// A vLLM server.
     Vllm = "vllm" in vllm;
-    /// An Ollama server.
+    /// An Ollama server, by its OpenAI-compatible endpoint.
     Ollama = "ollama" in ollama;
+    /// An Ollama server, by its own API.
+    OllamaNative = "ollama-native" in ollama_native;
     /// A llama.cpp server.
     LlamaCpp = "llama-cpp" in llama_cpp;
     /// An LM Studio server.

@@ -51,6 +51,7 @@ mod llama_cpp;
 mod lm_studio;
 mod mistral;
 mod ollama;
+mod ollama_native;
 mod openai;
 mod openrouter;
 mod together;

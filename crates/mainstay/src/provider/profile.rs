@@ -95,4 +95,6 @@ pub enum Native {
     Anthropic,
     /// Google's `generateContent`.
     Gemini,
+    /// Ollama's `/api/chat`.
+    Ollama,
 }

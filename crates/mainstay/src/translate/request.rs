@@ -1,12 +1,12 @@
 //! A request, from the caller's dialect to the target's.
 
 use super::{
-    Api, Lenient, TranslateLayer, chat,
+    Api, Lenient, TargetApi, TranslateLayer, chat,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
     gemini,
     json::Json,
-    messages,
+    messages, ollama,
     out::Out,
     responses,
 };
@@ -74,21 +74,25 @@ fn write(
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
     let mut out = Out::with_capacity(json.raw().len() + json.raw().len() / 16 + 512);
     let path = match target.api {
-        Api::Chat => {
+        TargetApi::Chat => {
             chat::write(&request, model, target, losses, &mut out)?;
             "/v1/chat/completions".to_owned()
         }
-        Api::Messages => {
+        TargetApi::Messages => {
             messages::write(&request, model, target, losses, &mut out)?;
             "/v1/messages".to_owned()
         }
-        Api::Gemini => {
+        TargetApi::Gemini => {
             gemini::write(&request, model, target, losses, &mut out)?;
             gemini::path(model, call.stream)
         }
-        Api::Responses => {
+        TargetApi::Responses => {
             responses::write(&request, model, target, losses, &mut out)?;
             "/v1/responses".to_owned()
+        }
+        TargetApi::Ollama => {
+            ollama::write(&request, model, target, losses, &mut out)?;
+            "/api/chat".to_owned()
         }
     };
     let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };

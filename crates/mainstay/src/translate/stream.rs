@@ -1,12 +1,12 @@
 //! A reply translated from one dialect to another: whole, or event by event.
 
 use super::{
-    Api, chat,
+    Api, TargetApi, chat,
     event::{Answer, Event},
     form::Wishes,
     gemini,
     json::Json,
-    messages,
+    messages, ollama,
     out::Out,
     responses,
 };
@@ -19,6 +19,44 @@ enum Reader {
     Messages(messages::Events),
     Gemini(gemini::Events),
     Responses(responses::Events),
+    Ollama(ollama::Events),
+}
+
+impl Reader {
+    fn new(from: TargetApi) -> Self {
+        match from {
+            TargetApi::Chat => Reader::Chat(chat::Events::default()),
+            TargetApi::Messages => Reader::Messages(messages::Events::default()),
+            TargetApi::Gemini => Reader::Gemini(gemini::Events::default()),
+            TargetApi::Responses => Reader::Responses(responses::Events::default()),
+            TargetApi::Ollama => Reader::Ollama(ollama::Events::default()),
+        }
+    }
+
+    fn read<'a>(
+        &mut self,
+        name: &str,
+        json: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        match self {
+            Reader::Chat(reader) => reader.read(json, events),
+            Reader::Messages(reader) => reader.read(name, json, events),
+            Reader::Gemini(reader) => reader.read(json, events),
+            Reader::Responses(reader) => reader.read(name, json, events),
+            Reader::Ollama(reader) => reader.read(json, events),
+        }
+    }
+
+    fn end(&mut self, events: &mut Vec<Event<'_>>) {
+        match self {
+            Reader::Chat(reader) => reader.end(events),
+            Reader::Messages(reader) => reader.end(events),
+            Reader::Gemini(reader) => reader.end(events),
+            Reader::Responses(reader) => reader.end(events),
+            Reader::Ollama(reader) => reader.end(events),
+        }
+    }
 }
 
 /// Writes the caller's.
@@ -58,14 +96,8 @@ pub(super) struct StreamTranslator {
 }
 
 impl StreamTranslator {
-    pub(super) fn new(from: Api, to: Api, wishes: Wishes) -> Self {
-        let reader = match from {
-            Api::Chat => Reader::Chat(chat::Events::default()),
-            Api::Messages => Reader::Messages(messages::Events::default()),
-            Api::Gemini => Reader::Gemini(gemini::Events::default()),
-            Api::Responses => Reader::Responses(responses::Events::default()),
-        };
-        Self { reader, writer: Writer::new(to, wishes) }
+    pub(super) fn new(from: impl Into<TargetApi>, to: Api, wishes: Wishes) -> Self {
+        Self { reader: Reader::new(from.into()), writer: Writer::new(to, wishes) }
     }
 
     /// Translates an event; what it becomes, if anything, is added to `out`.
@@ -75,7 +107,7 @@ impl StreamTranslator {
     pub(super) fn event(&mut self, event: &sse::Event, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
         if event.is_done() {
-            self.read_end(&mut events);
+            self.reader.end(&mut events);
         } else {
             let data = event.data().trim_ascii();
             let sign_of_life = data.is_empty() || matches!(event.name_bytes(), b"ping" | b"keepalive");
@@ -83,12 +115,7 @@ impl StreamTranslator {
                 return Ok(());
             }
             let json = Json::check(data, false).map_err(|_| "an event of its stream is not JSON")?;
-            match &mut self.reader {
-                Reader::Chat(reader) => reader.read(json, &mut events)?,
-                Reader::Messages(reader) => reader.read(event.name(), json, &mut events)?,
-                Reader::Gemini(reader) => reader.read(json, &mut events)?,
-                Reader::Responses(reader) => reader.read(event.name(), json, &mut events)?,
-            }
+            self.reader.read(event.name(), json, &mut events)?;
         }
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
     }
@@ -96,7 +123,7 @@ impl StreamTranslator {
     /// The provider's stream is at its end, and whole.
     pub(super) fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
-        self.read_end(&mut events);
+        self.reader.end(&mut events);
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
     }
 
@@ -107,15 +134,6 @@ impl StreamTranslator {
             _ => 0,
         }
     }
-
-    fn read_end(&mut self, events: &mut Vec<Event<'_>>) {
-        match &mut self.reader {
-            Reader::Chat(reader) => reader.end(events),
-            Reader::Messages(reader) => reader.end(events),
-            Reader::Gemini(reader) => reader.end(events),
-            Reader::Responses(reader) => reader.end(events),
-        }
-    }
 }
 
 /// Translates an answer that is no stream, into a stream if the caller asked for one.
@@ -123,7 +141,7 @@ impl StreamTranslator {
 /// # Errors
 /// What is wrong with the provider's answer.
 pub(super) fn translate_answer(
-    from: Api,
+    from: impl Into<TargetApi>,
     to: Api,
     wishes: Wishes,
     stream: bool,
@@ -131,11 +149,12 @@ pub(super) fn translate_answer(
 ) -> Result<String, &'static str> {
     let json = Json::check(body, false).map_err(|_| "it is not JSON")?;
     let mut events = Vec::new();
-    match from {
-        Api::Chat => chat::read_answer(json, &mut events)?,
-        Api::Messages => messages::read_answer(json, &mut events)?,
-        Api::Gemini => gemini::read_answer(json, &mut events)?,
-        Api::Responses => responses::read_answer(json, &mut events)?,
+    match from.into() {
+        TargetApi::Chat => chat::read_answer(json, &mut events)?,
+        TargetApi::Messages => messages::read_answer(json, &mut events)?,
+        TargetApi::Gemini => gemini::read_answer(json, &mut events)?,
+        TargetApi::Responses => responses::read_answer(json, &mut events)?,
+        TargetApi::Ollama => ollama::read_answer(json, &mut events)?,
     }
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {

@@ -1,6 +1,6 @@
 //! What a translation must know about the provider that it writes for.
 
-use super::Api;
+use super::TargetApi;
 use crate::provider::{Kind, Native};
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 pub(super) struct Target {
     /// For messages: the name in the configuration, or the provider's.
     pub(super) name: Arc<str>,
-    pub(super) api: Api,
+    pub(super) api: TargetApi,
     /// Written where the API demands a limit and the caller gave none.
     pub(super) default_max_tokens: u32,
     /// Which of OpenAI's two names the limit goes by.
@@ -36,9 +36,10 @@ impl Target {
     pub(super) fn new(kind: Kind) -> Self {
         let profile = kind.profile();
         let api = match profile.native {
-            Native::OpenAi => Api::Chat,
-            Native::Anthropic => Api::Messages,
-            Native::Gemini => Api::Gemini,
+            Native::OpenAi => TargetApi::Chat,
+            Native::Anthropic => TargetApi::Messages,
+            Native::Gemini => TargetApi::Gemini,
+            Native::Ollama => TargetApi::Ollama,
         };
         Self {
             name: profile.name.into(),
@@ -49,7 +50,7 @@ impl Target {
                 Kind::OpenAi | Kind::AzureOpenAi | Kind::OpenRouter | Kind::Groq | Kind::Xai
             ),
             // Mistral's API takes no field that it does not know; its streams tell the tokens anyway.
-            responses: api == Api::Chat
+            responses: api == TargetApi::Chat
                 && !matches!(
                     kind,
                     Kind::DeepSeek | Kind::Mistral | Kind::Cohere | Kind::Together | Kind::Bedrock
@@ -57,7 +58,7 @@ impl Target {
             stream_options: kind != Kind::Mistral,
             ids: match (api, kind) {
                 (_, Kind::Mistral) => IdStyle::Nine,
-                (Api::Messages, _) => IdStyle::Word,
+                (TargetApi::Messages, _) => IdStyle::Word,
                 _ => IdStyle::Short,
             },
         }

@@ -5,10 +5,10 @@ use crate::{
     dialect::Finish,
     translate::{
         balance::Balance,
-        event::{Event, Tokens, conclude, filled, made_id},
+        event::{Event, Tokens, WholeCalls, conclude, filled},
         form::Wishes,
         json::Json,
-        out::{Out, escape},
+        out::Out,
     },
 };
 use std::borrow::Cow;
@@ -16,16 +16,12 @@ use std::borrow::Cow;
 /// How much is held of tool calls, which are told whole.
 const MAX_HELD: usize = 8 << 20;
 
-/// More tool calls in one answer are nobody's.
-const MAX_CALLS: u64 = 1024;
-
 /// Reads responses, each of which is a piece of the answer.
 #[derive(Debug, Default)]
 pub(in crate::translate) struct Events {
     started: bool,
     ended: bool,
-    calls: u64,
-    id: String,
+    calls: WholeCalls,
 }
 
 impl Events {
@@ -40,7 +36,7 @@ impl Events {
         if !std::mem::replace(&mut self.started, true) {
             let id = response.get("responseId").and_then(Json::text);
             let model = response.get("modelVersion").and_then(Json::text);
-            self.id = id.as_deref().unwrap_or_default().to_owned();
+            self.calls = WholeCalls::of(id.as_deref().unwrap_or_default());
             events.push(Event::Start { id, model, created: None });
         }
         let blocked = response.get("promptFeedback").and_then(|feedback| feedback.get("blockReason"));
@@ -71,18 +67,8 @@ impl Events {
             events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
         }
         let Some(function) = part.get("functionCall") else { return Ok(()) };
-        if self.calls == MAX_CALLS {
-            return Err("it calls too many tools");
-        }
-        let call = self.calls;
-        self.calls += 1;
-        let id = function.get("id").and_then(Json::text).filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| Cow::Owned(made_id(&self.id, call)));
-        let name = function.get("name").and_then(Json::text).unwrap_or_default();
-        events.push(Event::Call { call, id, name });
-        let arguments = function.get("args").map_or("{}", Json::raw);
-        events.push(Event::Arguments { call, text: Cow::Owned(escape(arguments)) });
-        Ok(())
+        let name = function.get("name").and_then(Json::text);
+        self.calls.push(function.get("id"), name, function.get("args"), events)
     }
 
     pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {

@@ -3,8 +3,11 @@
 use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult},
-    json::{Json, Lit},
+    json::Lit,
     out::{Out, safe},
+    parts::{
+        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_numbers, write_object_schema,
+    },
     target::{Target, fit_id},
 };
 
@@ -15,11 +18,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for param in &request.rest {
-        losses.lose(&**param)?;
-    }
+    lose_rest(request, losses)?;
+    lose_several(request, losses)?;
     let lost = [
-        request.n.filter(|n| n.value() != 1.0),
         request.seed,
         request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
         request.presence_penalty.filter(|penalty| !penalty.is_zero()),
@@ -29,18 +30,17 @@ pub(in crate::translate) fn write(
     }
     let max_tokens = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
     out.open('{').field_str("model", model).field_number("max_tokens", max_tokens);
-    let system: Vec<Lit<'_>> = request.system.iter().copied().filter(|text| !text.is_blank()).collect();
-    if !system.is_empty() {
-        let pieces = system.iter().enumerate();
-        out.key("system")
-            .pieces(pieces.flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]));
+    let mut system = request.system.iter().copied().filter(|text| !text.is_blank()).peekable();
+    if system.peek().is_some() {
+        out.key("system");
+        write_lines(system, out);
     }
     out.key("messages").open('[');
     let mut written = false;
     for turn in &request.turns {
         let role = if turn.role == Role::User { "user" } else { "assistant" };
         // A turn of nothing but blanks is refused, and means nothing.
-        if turn.parts.iter().all(is_nothing) {
+        if turn.parts.iter().all(is_blank) {
             continue;
         }
         written = true;
@@ -59,7 +59,7 @@ pub(in crate::translate) fn write(
     }
     out.close(']');
     if !written {
-        return Err(Refused::wrong("messages", "hold no word of a user or an assistant"));
+        return Err(wordless());
     }
     write_tools(request, losses, out)?;
     write_sampling(request, losses, out)?;
@@ -74,11 +74,6 @@ pub(in crate::translate) fn write(
     Ok(())
 }
 
-/// Text that Anthropic refuses: a block must hold more than blanks.
-fn is_nothing(part: &Part<'_>) -> bool {
-    matches!(part, Part::Text(text) if text.is_blank())
-}
-
 fn write_parts(
     parts: &[Part<'_>],
     target: &Target,
@@ -91,7 +86,7 @@ fn write_parts(
             write_result(result, target, losses, out)?;
         }
     }
-    for part in parts.iter().filter(|part| !is_nothing(part)) {
+    for part in parts.iter().filter(|part| !is_blank(part)) {
         match part {
             Part::Text(text) => {
                 out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
@@ -122,7 +117,7 @@ fn write_result(
         (None, [Part::Text(text)]) => {
             out.field_lit("content", *text);
         }
-        (None, parts) if parts.iter().all(is_nothing) => {}
+        (None, parts) if parts.iter().all(is_blank) => {}
         (None, parts) => {
             out.key("content").open('[');
             write_parts(parts, target, losses, out)?;
@@ -139,7 +134,7 @@ fn write_result(
 fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
     let block = match (media.kind, &media.source) {
         (_, Source::Foreign) => {
-            return losses.because(&*media.param, "it names something that only the other provider has");
+            return losses.because(&*media.param, FOREIGN);
         }
         (MediaKind::Image, Source::Data { .. } | Source::Url { .. }) => "image",
         (MediaKind::File, Source::Data { media, .. }) if media.starts_with("image/") => "image",
@@ -181,10 +176,7 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
         if let Some(description) = tool.description.filter(|description| !description.is_empty()) {
             out.field_lit("description", description);
         }
-        match tool.schema.as_deref().filter(|schema| Json::trusted(schema).get("type").is_some()) {
-            Some(schema) => out.field_raw("input_schema", schema),
-            None => write_untyped(tool.schema.as_deref(), out),
-        };
+        write_object_schema("input_schema", tool.schema.as_deref(), out);
         if tool.strict == Some(true) {
             out.field_raw("strict", "true");
         }
@@ -218,17 +210,6 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
     Ok(())
 }
 
-/// A schema that does not say that it is an object's: it must.
-fn write_untyped<'o>(schema: Option<&str>, out: &'o mut Out) -> &'o mut Out {
-    let inner = schema.and_then(|schema| schema.strip_prefix('{')?.strip_suffix('}')).map(str::trim);
-    out.key("input_schema").open('{').field_str("type", "object");
-    match inner.filter(|inner| !inner.is_empty()) {
-        Some(inner) => out.raw(inner),
-        None => out.key("properties").open('{').close('}'),
-    };
-    out.close('}')
-}
-
 fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
     if let Some(temperature) = request.temperature {
         if temperature.value() > 1.0 {
@@ -238,12 +219,7 @@ fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> 
             out.field_raw("temperature", temperature.digits);
         }
     }
-    if let Some(top_p) = request.top_p {
-        out.field_raw("top_p", top_p.digits);
-    }
-    if let Some(top_k) = request.top_k {
-        out.field_raw("top_k", top_k.digits);
-    }
+    write_numbers([("top_p", request.top_p), ("top_k", request.top_k)], out);
     let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
     if !blank.is_empty() {
         losses.because(request.stop_name, "a stop sequence must be more than blanks")?;
