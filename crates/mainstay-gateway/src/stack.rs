@@ -21,6 +21,7 @@ use mainstay::{
         Pace, Prefill, Router, Serve, Sticky, Strategy, Target, TargetName, WhenExhausted,
     },
     secret::{ApiKey, Redactor},
+    sigv4::{Credentials, PayloadHashLayer, Signer},
     translate::TranslateLayer,
 };
 use std::{
@@ -116,7 +117,7 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
             router = router.provider(&provider.name, target.clone());
         }
     }
-    let keys = config.providers.iter().filter_map(|provider| provider.api_key.as_ref());
+    let keys = config.providers.iter().flat_map(settings::Provider::keys);
     let redactor = Redactor::new(keys.map(|key| key.expose()));
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by_key(|target| target.name().to_string());
@@ -171,6 +172,7 @@ struct ProviderParts<'a> {
     kind: Kind,
     client: Client,
     endpoint: EndpointLayer,
+    hash: PayloadHashLayer,
     places: ConcurrencyLimit,
     key_cooldown: Cooldown,
     budget: Budget,
@@ -186,6 +188,11 @@ impl<'a> ProviderParts<'a> {
         if let Some(key) = &settings.api_key {
             endpoint = endpoint.with_key(ApiKey::new(key.expose()).ok_or("the key fits into no header")?);
         }
+        let mut hash = PayloadHashLayer::off();
+        if let Some(aws) = &settings.aws {
+            endpoint = endpoint.with_signer(signer(aws).ok_or("the keys fit into no header")?);
+            hash = PayloadHashLayer::new();
+        }
         let limits = &settings.limits;
         // Without a limit the layer counts, and lets everyone through.
         let places = concurrency::Config::new(limits.concurrency.unwrap_or(usize::MAX))
@@ -196,6 +203,7 @@ impl<'a> ProviderParts<'a> {
             kind,
             client: client(settings)?,
             endpoint,
+            hash,
             places: places.build(),
             key_cooldown: Cooldown::new(),
             budget: Budget::new(budget.ratio, budget.floor),
@@ -210,6 +218,7 @@ impl<'a> ProviderParts<'a> {
         let pace = Pace::default();
         let stack = ServiceBuilder::new()
             .layer(translate.clone())
+            .layer(self.hash)
             .layer(IdempotencyLayer::new())
             .layer(self.retry())
             .layer(CircuitBreakerLayer::new(breaker.clone()))
@@ -223,7 +232,7 @@ impl<'a> ProviderParts<'a> {
             .service(self.client.clone());
         Target::new(name, stack)
             .with_breaker(breaker)
-            .with_own_key(settings.api_key.is_some())
+            .with_own_key(settings.api_key.is_some() || settings.aws.is_some())
             .with_key_cooldown(self.key_cooldown.clone())
             .with_prefill(prefill(self.kind))
             .with_pace(pace)
@@ -287,6 +296,13 @@ impl<'a> ProviderParts<'a> {
             None => layer,
         }
     }
+}
+
+/// Signs for Bedrock.
+fn signer(aws: &settings::Aws) -> Option<Signer> {
+    let token = aws.session_token.as_ref().map(|token| token.expose());
+    let credentials = Credentials::new(aws.access_key_id.expose(), aws.secret_access_key.expose(), token)?;
+    Some(Signer::new(credentials, &aws.region, "bedrock"))
 }
 
 /// How a provider takes the beginning of its own answer.

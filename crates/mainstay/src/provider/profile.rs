@@ -97,4 +97,8 @@ pub enum Native {
     Gemini,
     /// Ollama's `/api/chat`.
     Ollama,
+    /// Cohere's `/v2/chat`.
+    Cohere,
+    /// Bedrock's `Converse`.
+    Converse,
 }

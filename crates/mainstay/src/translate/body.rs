@@ -70,7 +70,8 @@ impl<B> TranslateBody<B> {
     pub(super) fn stream(inner: B, layer: &TranslateLayer, plan: &Plan) -> Self {
         let stream = Stream {
             framing: Framing::of(layer.target.api.dialect(), layer.max_event),
-            translator: StreamTranslator::new(layer.target.api, plan.caller, plan.wishes),
+            translator: StreamTranslator::new(layer.target.api, plan.caller, plan.wishes)
+                .with_model(plan.model.clone()),
             caller: plan.caller.dialect(),
             out: Out::default(),
             error: None,

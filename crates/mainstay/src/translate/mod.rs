@@ -59,6 +59,8 @@
 mod balance;
 mod body;
 mod chat;
+mod cohere;
+mod converse;
 mod error;
 mod event;
 mod form;
@@ -120,6 +122,8 @@ enum TargetApi {
     Gemini,
     Responses,
     Ollama,
+    Cohere,
+    Converse,
 }
 
 impl TargetApi {
@@ -130,6 +134,8 @@ impl TargetApi {
             TargetApi::Gemini => Dialect::Gemini,
             TargetApi::Responses => Dialect::Responses,
             TargetApi::Ollama => Dialect::Ollama,
+            TargetApi::Cohere => Dialect::Cohere,
+            TargetApi::Converse => Dialect::Converse,
         }
     }
 

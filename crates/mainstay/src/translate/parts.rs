@@ -158,3 +158,38 @@ impl<'r> Names<'r> {
 pub(super) fn wordless() -> Refused {
     Refused::wrong("messages", "hold no word of a user or an assistant")
 }
+
+/// Text as one segment of a path (RFC 3986 §3.3), with everything percent-encoded that could mean more than itself.
+pub(super) fn path_segment(text: &str) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@') {
+            out.push(char::from(byte));
+        } else {
+            // Writing into a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// A number whose scale ends at 1 with the target, and perhaps not with the caller.
+pub(super) fn write_up_to_one(
+    name: &str,
+    number: Option<Number<'_>>,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    match number {
+        Some(number) if number.value() > 1.0 => {
+            losses.because(number.name, "its scale ends at 1")?;
+            out.field_raw(name, "1");
+        }
+        Some(number) => {
+            out.field_raw(name, number.digits);
+        }
+        None => {}
+    }
+    Ok(())
+}

@@ -55,7 +55,7 @@ pub(super) fn whole(
         return Ok(Response::from_parts(parts, body));
     }
     let (from, to) = (layer.target.api, plan.caller);
-    match translate_answer(from, to, plan.wishes, plan.stream, body) {
+    match translate_answer(from, to, plan.wishes, plan.stream, &plan.model, body) {
         Ok(text) => {
             head(&mut parts, if plan.stream { STREAM } else { JSON }, plan);
             Ok(Response::from_parts(parts, Bytes::from(text)))

@@ -1,7 +1,7 @@
 //! A request, from the caller's dialect to the target's.
 
 use super::{
-    Api, Lenient, TargetApi, TranslateLayer, chat,
+    Api, Lenient, TargetApi, TranslateLayer, chat, cohere, converse,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
     gemini,
@@ -13,6 +13,7 @@ use super::{
 use crate::{body::RequestBody, dialect::ErrorFamily, peek::Call, route::AskedModel};
 use bytes::Bytes;
 use http::{HeaderValue, Uri, header, request::Parts};
+use std::sync::Arc;
 
 /// What is remembered of a call until its reply comes.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     pub(super) wishes: Wishes,
     /// Whether the caller asked for a stream.
     pub(super) stream: bool,
+    /// The model that is asked, for answers that do not name theirs.
+    pub(super) model: Arc<str>,
     /// The fields that were dropped.
     pub(super) dropped: Vec<String>,
 }
@@ -94,8 +97,22 @@ fn write(
             ollama::write(&request, model, target, losses, &mut out)?;
             "/api/chat".to_owned()
         }
+        TargetApi::Cohere => {
+            cohere::write(&request, model, target, losses, &mut out)?;
+            "/v2/chat".to_owned()
+        }
+        TargetApi::Converse => {
+            converse::write(&request, model, target, losses, &mut out)?;
+            converse::path(model, call.stream)
+        }
     };
-    let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };
+    let plan = Plan {
+        caller,
+        wishes: request.wishes(),
+        stream: call.stream,
+        model: model.into(),
+        dropped: Vec::new(),
+    };
     Ok((out.finish(), path, plan))
 }
 

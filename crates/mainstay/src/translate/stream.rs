@@ -1,7 +1,7 @@
 //! A reply translated from one dialect to another: whole, or event by event.
 
 use super::{
-    Api, TargetApi, chat,
+    Api, TargetApi, chat, cohere, converse,
     event::{Answer, Event},
     form::Wishes,
     gemini,
@@ -11,6 +11,7 @@ use super::{
     responses,
 };
 use crate::sse;
+use std::{borrow::Cow, sync::Arc};
 
 /// Reads a provider's events.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ enum Reader {
     Gemini(gemini::Events),
     Responses(responses::Events),
     Ollama(ollama::Events),
+    Cohere(cohere::Events),
+    Converse(converse::Events),
 }
 
 impl Reader {
@@ -30,6 +33,8 @@ impl Reader {
             TargetApi::Gemini => Reader::Gemini(gemini::Events::default()),
             TargetApi::Responses => Reader::Responses(responses::Events::default()),
             TargetApi::Ollama => Reader::Ollama(ollama::Events::default()),
+            TargetApi::Cohere => Reader::Cohere(cohere::Events::default()),
+            TargetApi::Converse => Reader::Converse(converse::Events::default()),
         }
     }
 
@@ -45,6 +50,8 @@ impl Reader {
             Reader::Gemini(reader) => reader.read(json, events),
             Reader::Responses(reader) => reader.read(name, json, events),
             Reader::Ollama(reader) => reader.read(json, events),
+            Reader::Cohere(reader) => reader.read(json, events),
+            Reader::Converse(reader) => reader.read(json, events),
         }
     }
 
@@ -55,6 +62,8 @@ impl Reader {
             Reader::Gemini(reader) => reader.end(events),
             Reader::Responses(reader) => reader.end(events),
             Reader::Ollama(reader) => reader.end(events),
+            Reader::Cohere(reader) => reader.end(events),
+            Reader::Converse(reader) => reader.end(events),
         }
     }
 }
@@ -93,11 +102,18 @@ impl Writer {
 pub(super) struct StreamTranslator {
     reader: Reader,
     writer: Writer,
+    model: Arc<str>,
 }
 
 impl StreamTranslator {
     pub(super) fn new(from: impl Into<TargetApi>, to: Api, wishes: Wishes) -> Self {
-        Self { reader: Reader::new(from.into()), writer: Writer::new(to, wishes) }
+        Self { reader: Reader::new(from.into()), writer: Writer::new(to, wishes), model: Arc::default() }
+    }
+
+    /// The model that was asked, for a stream that does not name its own.
+    pub(super) fn with_model(mut self, model: Arc<str>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Translates an event; what it becomes, if anything, is added to `out`.
@@ -116,6 +132,7 @@ impl StreamTranslator {
             }
             let json = Json::check(data, false).map_err(|_| "an event of its stream is not JSON")?;
             self.reader.read(event.name(), json, &mut events)?;
+            name_model(&mut events, &self.model);
         }
         events.into_iter().try_for_each(|event| self.writer.write(event, out))
     }
@@ -136,6 +153,13 @@ impl StreamTranslator {
     }
 }
 
+/// Says which model answers, where the answer does not.
+fn name_model<'a>(events: &mut [Event<'a>], asked: &'a str) {
+    if let Some(Event::Start { model: model @ None, .. }) = events.first_mut() {
+        *model = (!asked.is_empty()).then_some(Cow::Borrowed(asked));
+    }
+}
+
 /// Translates an answer that is no stream, into a stream if the caller asked for one.
 ///
 /// # Errors
@@ -145,6 +169,7 @@ pub(super) fn translate_answer(
     to: Api,
     wishes: Wishes,
     stream: bool,
+    asked: &str,
     body: &[u8],
 ) -> Result<String, &'static str> {
     let json = Json::check(body, false).map_err(|_| "it is not JSON")?;
@@ -155,7 +180,10 @@ pub(super) fn translate_answer(
         TargetApi::Gemini => gemini::read_answer(json, &mut events)?,
         TargetApi::Responses => responses::read_answer(json, &mut events)?,
         TargetApi::Ollama => ollama::read_answer(json, &mut events)?,
+        TargetApi::Cohere => cohere::read_answer(json, &mut events)?,
+        TargetApi::Converse => converse::read_answer(json, &mut events)?,
     }
+    name_model(&mut events, asked);
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
         let mut writer = Writer::new(to, wishes);

@@ -26,6 +26,8 @@ pub(super) struct Target {
 pub(super) enum IdStyle {
     /// `[a-zA-Z0-9_-]`, as long as one likes (Anthropic).
     Word,
+    /// The same, and at most 64 of them (Bedrock).
+    ShortWord,
     /// At most 40 bytes (OpenAI).
     Short,
     /// Nine letters or digits (Mistral).
@@ -40,6 +42,8 @@ impl Target {
             Native::Anthropic => TargetApi::Messages,
             Native::Gemini => TargetApi::Gemini,
             Native::Ollama => TargetApi::Ollama,
+            Native::Cohere => TargetApi::Cohere,
+            Native::Converse => TargetApi::Converse,
         };
         Self {
             name: profile.name.into(),
@@ -59,6 +63,7 @@ impl Target {
             ids: match (api, kind) {
                 (_, Kind::Mistral) => IdStyle::Nine,
                 (TargetApi::Messages, _) => IdStyle::Word,
+                (TargetApi::Converse, _) => IdStyle::ShortWord,
                 _ => IdStyle::Short,
             },
         }
@@ -73,6 +78,8 @@ pub(super) fn fit_id(id: &str, style: IdStyle) -> Cow<'_, str> {
         IdStyle::Word => {
             Cow::Owned(id.chars().map(|c| if c.is_ascii() && is_word(c as u8) { c } else { '_' }).collect())
         }
+        IdStyle::ShortWord if (1..=64).contains(&id.len()) && id.bytes().all(is_word) => Cow::Borrowed(id),
+        IdStyle::ShortWord => Cow::Owned(format!("call_{:016x}", digest(id))),
         IdStyle::Short if id.len() <= 40 => Cow::Borrowed(id),
         IdStyle::Short => Cow::Owned(format!("call_{:016x}", digest(id))),
         IdStyle::Nine if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -91,7 +98,7 @@ pub(super) fn fit_id(id: &str, style: IdStyle) -> Cow<'_, str> {
     }
 }
 
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
@@ -119,5 +126,10 @@ mod tests {
             assert!(nine.len() == 9 && nine.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nine}");
         }
         assert_eq!(fit_id("abcdef123", IdStyle::Nine), "abcdef123");
+        assert_eq!(fit_id("tooluse_a-B", IdStyle::ShortWord), "tooluse_a-B");
+        for id in ["functions.run:0", "", &long, &"x".repeat(65)] {
+            let word = fit_id(id, IdStyle::ShortWord);
+            assert!((1..=64).contains(&word.len()) && word.bytes().all(is_word), "{word}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::doc::{Table, Value, any_of, offer, shown};
 use super::super::secret::Proxy;
 use super::super::settings::{BaseUrl, Protocol, Provider};
+use super::aws::Keys;
 use super::credentials::{api_key, ca_file};
 use super::tables::{Defaults, four, home};
 use super::url::{base_url, proxy};
@@ -41,8 +42,11 @@ fn wrong_name(name: &str) -> Option<String> {
 
 fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provider> {
     let kind = kind(&mut t);
-    let base = base(&mut t, kind);
+    let keys = Keys::take(&mut t);
+    let base = base(&mut t, kind, &keys);
     let api_key = api_key(&mut t);
+    let has_key = api_key.as_ref().is_none_or(Option::is_some);
+    let aws = keys.read(kind, has_key, base.as_ref().and_then(|base| base.uri().host()));
     let headers = t.get("headers").and_then(|v| headers(&v)).unwrap_or_default();
     let models = t.get("models").and_then(|v| models(&v)).unwrap_or_default();
     let mut default_max_tokens = 8192;
@@ -70,6 +74,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
         kind: kind?,
         base_url: base?,
         api_key: api_key?,
+        aws: aws?,
         headers,
         models,
         default_max_tokens,
@@ -98,9 +103,12 @@ fn kind(t: &mut Table<'_>) -> Option<Kind> {
     })
 }
 
-fn base(t: &mut Table<'_>, kind: Option<Kind>) -> Option<BaseUrl> {
+fn base(t: &mut Table<'_>, kind: Option<Kind>, keys: &Keys<'_>) -> Option<BaseUrl> {
     if let Some(value) = t.get("base_url") {
         return base_url(&value);
+    }
+    if let Some(url) = keys.base_url(kind) {
+        return super::url::parse_base(&url).ok();
     }
     // Without a kind there has been a refusal already.
     match kind?.profile().base_url {

@@ -10,7 +10,7 @@ mod server;
 mod tables;
 
 pub use self::price::{Price, Priced};
-pub use self::provider::{BaseUrl, Protocol, Provider};
+pub use self::provider::{Aws, BaseUrl, Protocol, Provider};
 pub use self::route::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
 };

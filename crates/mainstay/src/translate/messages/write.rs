@@ -6,7 +6,8 @@ use crate::translate::{
     json::Lit,
     out::{Out, safe},
     parts::{
-        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_numbers, write_object_schema,
+        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_numbers,
+        write_object_schema, write_up_to_one,
     },
     target::{Target, fit_id},
 };
@@ -211,14 +212,7 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
 }
 
 fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    if let Some(temperature) = request.temperature {
-        if temperature.value() > 1.0 {
-            losses.because(temperature.name, "its scale ends at 1")?;
-            out.field_raw("temperature", "1");
-        } else {
-            out.field_raw("temperature", temperature.digits);
-        }
-    }
+    write_up_to_one("temperature", request.temperature, losses, out)?;
     write_numbers([("top_p", request.top_p), ("top_k", request.top_k)], out);
     let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
     if !blank.is_empty() {
@@ -242,16 +236,7 @@ fn write_output(
     out: &mut Out,
 ) -> Result<(), Refused> {
     let thinking = Thinking::of(request.reasoning, model, max_tokens);
-    match thinking {
-        Thinking::Silent => {}
-        Thinking::Budget(budget) => {
-            out.key("thinking").open('{').field_str("type", "enabled");
-            out.field_number("budget_tokens", budget).close('}');
-        }
-        Thinking::Effort(_) => {
-            out.key("thinking").open('{').field_str("type", "adaptive").close('}');
-        }
-    }
+    thinking.write(out);
     let schema = match &request.format {
         None => None,
         Some(Format::Json { param }) => {
@@ -260,7 +245,7 @@ fn write_output(
         }
         Some(Format::Schema { schema, .. }) => Some(schema),
     };
-    let effort = if let Thinking::Effort(effort) = thinking { effort } else { None };
+    let effort = thinking.effort();
     if schema.is_some() || effort.is_some() {
         out.key("output_config").open('{');
         if let Some(effort) = effort {
@@ -279,15 +264,34 @@ fn write_output(
 }
 
 /// How a wish to think is told.
-#[derive(Clone, Copy)]
-enum Thinking {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::translate) enum Thinking {
     Silent,
     Budget(u64),
     Effort(Option<&'static str>),
 }
 
 impl Thinking {
-    fn of(reasoning: Reasoning, model: &str, max_tokens: u64) -> Self {
+    /// The field `thinking`.
+    pub(in crate::translate) fn write(self, out: &mut Out) {
+        match self {
+            Thinking::Silent => {}
+            Thinking::Budget(budget) => {
+                out.key("thinking").open('{').field_str("type", "enabled");
+                out.field_number("budget_tokens", budget).close('}');
+            }
+            Thinking::Effort(_) => {
+                out.key("thinking").open('{').field_str("type", "adaptive").close('}');
+            }
+        }
+    }
+
+    /// The word that goes into `output_config.effort`.
+    pub(in crate::translate) fn effort(self) -> Option<&'static str> {
+        if let Thinking::Effort(effort) = self { effort } else { None }
+    }
+
+    pub(in crate::translate) fn of(reasoning: Reasoning, model: &str, max_tokens: u64) -> Self {
         let effort = match (reasoning.effort, reasoning.budget) {
             (Some(Effort::None), _) | (None, Some(0)) => return Thinking::Silent,
             (None, None) if reasoning.adaptive => None,

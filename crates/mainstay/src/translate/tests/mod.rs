@@ -5,6 +5,7 @@ mod layer;
 mod requests;
 mod roundtrip;
 mod streams;
+mod targets;
 
 use super::{
     Api, TranslateLayer, Untranslatable, request,
