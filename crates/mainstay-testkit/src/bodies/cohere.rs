@@ -18,9 +18,7 @@ pub fn cohere_tool_call(id: &str, name: &str, arguments: &str) -> Value {
 
 /// The stream of an answer, one delta a piece. For [`Step::sse`](crate::Step::sse).
 pub fn cohere_events<P: AsRef<str>>(pieces: impl IntoIterator<Item = P>) -> Vec<String> {
-    let text = |kind: &str, content: Value| {
-        json!({"type": kind, "index": 0, "delta": {"message": {"content": content}}})
-    };
+    let text = |kind: &str, content: Value| json!({"type": kind, "index": 0, "delta": {"message": {"content": content}}});
     let mut all = vec![start(), text("content-start", json!({"type": "text", "text": ""}))];
     all.extend(pieces.into_iter().map(|piece| text("content-delta", json!({"text": piece.as_ref()}))));
     let count = all.len() - 2;
@@ -57,7 +55,8 @@ pub fn cohere_error(message: &str) -> Value {
 }
 
 fn start() -> Value {
-    let message = json!({"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []});
+    let message =
+        json!({"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []});
     json!({"type": "message-start", "id": "c-scripted", "delta": {"message": message}})
 }
 

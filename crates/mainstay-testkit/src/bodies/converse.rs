@@ -70,7 +70,8 @@ fn whole(content: Value, reason: &str, output: usize) -> Value {
 
 fn stream(start: Option<Value>, deltas: Vec<Value>, reason: &str, output: usize) -> Vec<Vec<u8>> {
     let event = |kind: &str, data: &Value| {
-        let headers = [(":event-type", kind), (":content-type", "application/json"), (":message-type", "event")];
+        let headers =
+            [(":event-type", kind), (":content-type", "application/json"), (":message-type", "event")];
         aws_message(&headers, data.to_string().as_bytes())
     };
     let mut all = vec![event("messageStart", &json!({"role": "assistant"}))];
@@ -89,9 +90,12 @@ fn usage(output: usize) -> Value {
 /// CRC-32 of ISO 3309, bit by bit: streams of tests are short.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0u32, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 }
-        })
+        (0..8).fold(
+            sum ^ u32::from(*byte),
+            |sum, _| {
+                if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 }
+            },
+        )
     })
 }
 

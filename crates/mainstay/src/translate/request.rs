@@ -54,6 +54,10 @@ pub(super) fn translate(
     parts.uri = path.parse::<Uri>().map_err(|_| refused(Refused::wrong("model", "fits into no address")))?;
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if target.api.is_target_only() {
+        // What the caller takes is none of what comes.
+        parts.headers.remove(header::ACCEPT);
+    }
     parts.extensions.insert(call.in_dialect(target.api.dialect()));
     Ok((RequestBody::from(Bytes::from(text)), plan))
 }

@@ -47,7 +47,8 @@ impl<'v> Keys<'v> {
         let all = [&self.region, &self.id, &self.secret, &self.token];
         let Some(first) = all.into_iter().flatten().next() else { return Some(None) };
         if kind.is_some_and(|kind| !matches!(kind, Kind::BedrockConverse | Kind::Bedrock)) {
-            return first.refuse("a key of AWS", "none for this kind: they are for bedrock and bedrock-converse");
+            return first
+                .refuse("a key of AWS", "none for this kind: they are for bedrock and bedrock-converse");
         }
         let region = match &self.region {
             Some(_) => Some(self.region()?.to_owned()),

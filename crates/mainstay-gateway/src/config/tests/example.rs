@@ -21,7 +21,8 @@ fn load(text: &str) -> Config {
     std::fs::create_dir(folder.path().join("secrets")).unwrap();
     std::fs::write(folder.path().join("secrets/internal.key"), "sk-internal\n").unwrap();
     std::fs::write(folder.path().join("secrets/internal-ca.pem"), "-----BEGIN CERTIFICATE-----\n").unwrap();
-    let env = |name: &str| (name == "OPENAI_API_KEY" || name.starts_with("AWS_")).then(|| "sk-test".to_owned());
+    let env =
+        |name: &str| (name == "OPENAI_API_KEY" || name.starts_with("AWS_")).then(|| "sk-test".to_owned());
     let file = folder.path().join("mainstay.toml");
     Config::parse(text, file.to_str().unwrap(), &env).unwrap_or_else(|error| panic!("{error}"))
 }

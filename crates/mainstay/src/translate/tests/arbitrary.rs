@@ -263,8 +263,14 @@ proptest! {
     }
 }
 
-const TARGET_WORDS: [&str; 6] =
-    ["message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta", "message-end"];
+const TARGET_WORDS: [&str; 6] = [
+    "message-start",
+    "content-delta",
+    "tool-plan-delta",
+    "tool-call-start",
+    "tool-call-delta",
+    "message-end",
+];
 
 #[test]
 fn what_no_parser_agrees_on_is_refused() {

@@ -9,7 +9,8 @@ fn layer() -> TranslateLayer {
 }
 
 fn messages(model: &str, extra: Value) -> Value {
-    let mut body = json!({"model": model, "max_tokens": 9000, "messages": [{"role": "user", "content": "hi"}]});
+    let mut body =
+        json!({"model": model, "max_tokens": 9000, "messages": [{"role": "user", "content": "hi"}]});
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     body
 }
@@ -88,7 +89,8 @@ fn a_conversation_for_converse() {
 
 #[test]
 fn a_stream_and_a_profile_stand_in_the_path() {
-    let body = messages("arn:aws:bedrock:us-east-1:1:application-inference-profile/ab", json!({"stream": true}));
+    let body =
+        messages("arn:aws:bedrock:us-east-1:1:application-inference-profile/ab", json!({"stream": true}));
     let (path, _) = translated(&layer(), path_of(Api::Messages), body.to_string().as_bytes()).unwrap();
     assert_eq!(
         path,
@@ -111,7 +113,8 @@ fn a_conversation_that_called_tools_tells_them_again() {
     // An empty result is no empty block.
     assert_eq!(written["messages"][2]["content"][0]["toolResult"]["content"], json!([{"json": {}}]));
     let tools = json!([{"name": "f", "input_schema": {"type": "object"}}]);
-    let forbidden = messages(CLAUDE, json!({"messages": history, "tools": tools, "tool_choice": {"type": "none"}}));
+    let forbidden =
+        messages(CLAUDE, json!({"messages": history, "tools": tools, "tool_choice": {"type": "none"}}));
     assert_eq!(refused(&layer(), Api::Messages, &forbidden), "tool_choice");
     // Without such turns to forbid them is not to tell them.
     let forbidden = messages(CLAUDE, json!({"tools": tools, "tool_choice": {"type": "none"}}));
@@ -137,10 +140,7 @@ fn wishes_to_think_become_what_each_family_calls_them() {
         fields("us.amazon.nova-2-lite-v1:0", effort()),
         json!({"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "medium"}})
     );
-    assert_eq!(
-        fields("amazon.nova-pro-v1:0", json!({"top_k": 5})),
-        json!({"inferenceConfig": {"topK": 5}})
-    );
+    assert_eq!(fields("amazon.nova-pro-v1:0", json!({"top_k": 5})), json!({"inferenceConfig": {"topK": 5}}));
     assert_eq!(fields("meta.llama4-v1:0", effort()), Value::Null);
 }
 
@@ -150,12 +150,22 @@ fn what_converse_has_nothing_like_is_refused_by_its_name() {
     let source = |kind: &str, data: &str| json!({"type": "base64", "media_type": kind, "data": data});
     for (model, extra, param) in [
         ("meta.llama", json!({"top_k": 4}), "top_k"),
-        (CLAUDE, user(json!([{"type": "image", "source": {"type": "url", "url": "https://h/i.png"}}])),
-         "messages[0].content[0].source"),
-        (CLAUDE, user(json!([{"type": "image", "source": source("image/tiff", "AA")}])), "messages[0].content[0].source"),
+        (
+            CLAUDE,
+            user(json!([{"type": "image", "source": {"type": "url", "url": "https://h/i.png"}}])),
+            "messages[0].content[0].source",
+        ),
+        (
+            CLAUDE,
+            user(json!([{"type": "image", "source": source("image/tiff", "AA")}])),
+            "messages[0].content[0].source",
+        ),
         // A document alone is refused.
-        (CLAUDE, user(json!([{"type": "document", "source": source("application/pdf", "AA")}])),
-         "messages[0].content[0].source"),
+        (
+            CLAUDE,
+            user(json!([{"type": "document", "source": source("application/pdf", "AA")}])),
+            "messages[0].content[0].source",
+        ),
         (CLAUDE, json!({"tools": [{"name": "a.b", "input_schema": {"type": "object"}}]}), "tools[0]"),
     ] {
         assert_eq!(refused(&layer(), Api::Messages, &messages(model, extra)), param);

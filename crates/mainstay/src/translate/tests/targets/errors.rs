@@ -36,7 +36,8 @@ async fn asked(kind: Kind, stream: bool, reply: Response<Vec<u8>>) -> Outcome {
     let request = call("/v1/messages", &bytes)
         .unwrap()
         .into_request(Request::post("/v1/messages").body(()).unwrap(), bytes);
-    let (parts, mut body) = service.oneshot(request).await?.into_parts();
+    let (parts, body) = service.oneshot(request).await?.into_parts();
+    let mut body = std::pin::pin!(body);
     let (mut text, mut error) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
         match frame {
@@ -48,29 +49,81 @@ async fn asked(kind: Kind, stream: bool, reply: Response<Vec<u8>>) -> Outcome {
 }
 
 fn reply(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Response<Vec<u8>> {
-    let builder = headers.iter().fold(Response::builder().status(status), |builder, (name, value)| {
-        builder.header(*name, *value)
-    });
+    let builder = headers
+        .iter()
+        .fold(Response::builder().status(status), |builder, (name, value)| builder.header(*name, *value));
     builder.body(body.into()).unwrap()
 }
 
 #[tokio::test]
 async fn an_error_reply_is_told_as_the_caller_knows_errors() {
     for (kind, status, headers, body, class, words) in [
-        (Kind::OllamaNative, 404, &[][..], json!({"error": "model \"x\" not found, try pulling it first"}),
-         Class::NotFound, "try pulling"),
-        (Kind::OllamaNative, 503, &[], json!({"error": "server busy, please try again.  maximum pending requests exceeded"}),
-         Class::Overloaded, "server busy"),
-        (Kind::OllamaNative, 400, &[], json!({"error": "\"m\" does not support thinking"}), Class::InvalidRequest, "thinking"),
+        (
+            Kind::OllamaNative,
+            404,
+            &[][..],
+            json!({"error": "model \"x\" not found, try pulling it first"}),
+            Class::NotFound,
+            "try pulling",
+        ),
+        (
+            Kind::OllamaNative,
+            503,
+            &[],
+            json!({"error": "server busy, please try again.  maximum pending requests exceeded"}),
+            Class::Overloaded,
+            "server busy",
+        ),
+        (
+            Kind::OllamaNative,
+            400,
+            &[],
+            json!({"error": "\"m\" does not support thinking"}),
+            Class::InvalidRequest,
+            "thinking",
+        ),
         (Kind::CohereV2, 401, &[], json!({"message": "invalid api token"}), Class::Auth, "invalid api token"),
-        (Kind::CohereV2, 429, &[], json!({"message": "limited to 10 API calls / minute"}), Class::RateLimited, "10 API calls"),
-        (Kind::CohereV2, 498, &[], json!({"message": "invalid token"}), Class::ContentPolicy, "invalid token"),
-        (Kind::BedrockConverse, 400, &[("x-amzn-errortype", "ValidationException:http://internal/")],
-         json!({"message": "Input is too long for requested model."}), Class::ContextLength, "too long"),
-        (Kind::BedrockConverse, 429, &[("x-amzn-errortype", "ThrottlingException")],
-         json!({"message": "Too many tokens per day, please wait"}), Class::RateLimited, "per day"),
-        (Kind::BedrockConverse, 403, &[], json!({"__type": "com.amazon.coral.service#ExpiredTokenException",
-         "Message": "The security token included in the request is expired"}), Class::Auth, "is expired"),
+        (
+            Kind::CohereV2,
+            429,
+            &[],
+            json!({"message": "limited to 10 API calls / minute"}),
+            Class::RateLimited,
+            "10 API calls",
+        ),
+        (
+            Kind::CohereV2,
+            498,
+            &[],
+            json!({"message": "invalid token"}),
+            Class::ContentPolicy,
+            "invalid token",
+        ),
+        (
+            Kind::BedrockConverse,
+            400,
+            &[("x-amzn-errortype", "ValidationException:http://internal/")],
+            json!({"message": "Input is too long for requested model."}),
+            Class::ContextLength,
+            "too long",
+        ),
+        (
+            Kind::BedrockConverse,
+            429,
+            &[("x-amzn-errortype", "ThrottlingException")],
+            json!({"message": "Too many tokens per day, please wait"}),
+            Class::RateLimited,
+            "per day",
+        ),
+        (
+            Kind::BedrockConverse,
+            403,
+            &[],
+            json!({"__type": "com.amazon.coral.service#ExpiredTokenException",
+         "Message": "The security token included in the request is expired"}),
+            Class::Auth,
+            "is expired",
+        ),
     ] {
         let (reply, text, _) = asked(kind, true, reply(status, headers, body.to_string())).await.unwrap();
         assert_eq!(reply.status().as_u16(), status, "{kind} {body}");
@@ -87,7 +140,8 @@ fn failed_stream(kind: Kind, after: bool) -> Vec<u8> {
     pieces.push(match kind {
         Kind::OllamaNative => format!("{}\n", json!({"error": "it fell over"})).into_bytes(),
         Kind::CohereV2 => {
-            let end = json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "it fell over"}});
+            let end =
+                json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "it fell over"}});
             encode(Some("message-end"), end.to_string().as_bytes()).to_vec()
         }
         _ => exception("modelStreamErrorException", &json!({"message": "it fell over"})),
@@ -116,7 +170,9 @@ async fn an_error_in_a_stream_after_its_first_words_ends_it_as_the_caller_knows_
         assert!(text.contains("text_delta") && !text.contains("message_stop"), "{kind}: {text}");
         let error = error.unwrap_or_else(|| panic!("{kind}: no error"));
         assert!(find_cause::<Failed>(&*error).unwrap().verdict().committed, "{kind}");
-        let Some(ReplyError::Provider(event)) = find_cause::<ReplyError>(&*error) else { panic!("{kind}: {error}") };
+        let Some(ReplyError::Provider(event)) = find_cause::<ReplyError>(&*error) else {
+            panic!("{kind}: {error}")
+        };
         let raw = std::str::from_utf8(&event.raw).unwrap();
         assert!(raw.starts_with("event: error\n") && raw.contains("it fell over"), "{kind}: {raw}");
     }
@@ -171,9 +227,23 @@ async fn a_whole_stream_ends_as_whole() {
 
 #[tokio::test]
 async fn a_whole_answer_to_a_caller_of_streams_becomes_one() {
-    let body = json!({"message": {"role": "assistant", "content": "hello"}, "done": true, "done_reason": "stop"});
+    let body =
+        json!({"message": {"role": "assistant", "content": "hello"}, "done": true, "done_reason": "stop"});
     let reply = reply(200, &[("content-type", "application/json")], body.to_string());
     let (reply, text, error) = asked(Kind::OllamaNative, true, reply).await.unwrap();
     assert_eq!(reply.headers()["content-type"], "text/event-stream");
-    assert!(error.is_none() && text.contains("\"text\":\"hello\"") && text.contains("message_stop"), "{text}");
+    assert!(
+        error.is_none() && text.contains("\"text\":\"hello\"") && text.contains("message_stop"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn an_error_that_is_told_in_headers_alone_has_its_words() {
+    let headers =
+        [(":message-type", "error"), (":error-code", "InternalFailure"), (":error-message", "it fell over")];
+    let bytes = Message::encode(&headers, b"").to_vec();
+    let reply = reply(200, &[("content-type", media(Kind::BedrockConverse))], bytes);
+    let (reply, text, _) = asked(Kind::BedrockConverse, true, reply).await.unwrap();
+    assert!(reply.status().is_server_error() && text.contains("it fell over"), "{text}");
 }

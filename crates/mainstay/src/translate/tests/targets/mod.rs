@@ -23,7 +23,8 @@ fn api_of(kind: Kind) -> TargetApi {
 
 /// A message of Bedrock's event stream.
 fn message(kind: &str, data: &Value) -> Vec<u8> {
-    Message::encode(&[(":event-type", kind), (":message-type", "event")], data.to_string().as_bytes()).to_vec()
+    Message::encode(&[(":event-type", kind), (":message-type", "event")], data.to_string().as_bytes())
+        .to_vec()
 }
 
 fn exception(kind: &str, data: &Value) -> Vec<u8> {

@@ -34,8 +34,7 @@ fn conversation() -> Value {
 #[test]
 fn a_conversation_for_ollama() {
     let layer = TranslateLayer::new(Kind::OllamaNative);
-    let (path, _) =
-        translated(&layer, path_of(Api::Chat), conversation().to_string().as_bytes()).unwrap();
+    let (path, _) = translated(&layer, path_of(Api::Chat), conversation().to_string().as_bytes()).unwrap();
     assert_eq!(path, "/api/chat");
     assert_eq!(
         to(&layer, Api::Chat, &conversation()).unwrap(),
@@ -78,7 +77,8 @@ fn ollama_is_told_when_not_to_stream_and_little_else() {
 #[test]
 fn wishes_to_think_become_ollamas() {
     let think = |extra: Value| {
-        let mut body = json!({"model": "m", "max_tokens": 9000, "messages": [{"role": "user", "content": "hi"}]});
+        let mut body =
+            json!({"model": "m", "max_tokens": 9000, "messages": [{"role": "user", "content": "hi"}]});
         body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         to(&TranslateLayer::new(Kind::OllamaNative), Api::Messages, &body).unwrap()["think"].clone()
     };
@@ -91,8 +91,7 @@ fn wishes_to_think_become_ollamas() {
 #[test]
 fn a_conversation_for_cohere() {
     let layer = TranslateLayer::new(Kind::CohereV2);
-    let (path, _) =
-        translated(&layer, path_of(Api::Chat), conversation().to_string().as_bytes()).unwrap();
+    let (path, _) = translated(&layer, path_of(Api::Chat), conversation().to_string().as_bytes()).unwrap();
     assert_eq!(path, "/v2/chat");
     assert_eq!(
         to(&layer, Api::Chat, &conversation()).unwrap(),
@@ -129,9 +128,7 @@ fn a_conversation_for_cohere() {
 
 #[test]
 fn a_tool_that_must_be_called_is_the_only_one_that_cohere_is_told_of() {
-    let tool = |name: &str| {
-        json!({"name": name, "strict": true, "input_schema": {"type": "object", "required": ["a"]}})
-    };
+    let tool = |name: &str| json!({"name": name, "strict": true, "input_schema": {"type": "object", "required": ["a"]}});
     let of = |choice: Value| {
         let body = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
             "tools": [tool("f"), tool("g")], "tool_choice": choice});
@@ -157,7 +154,9 @@ fn every_caller_reaches_every_target() {
             let body = match from {
                 Api::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": "hello?"}]}]}),
                 Api::Responses => json!({"model": "m", "input": "hello?"}),
-                _ => json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello?"}]}),
+                _ => {
+                    json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hello?"}]})
+                }
             };
             let wish = call(path_of(from), body.to_string().as_bytes()).unwrap();
             assert!(layer.takes(&wish) && !layer.passes(&wish), "{from:?} to {kind}");
@@ -170,7 +169,8 @@ fn every_caller_reaches_every_target() {
 
 #[test]
 fn what_a_target_has_nothing_like_is_refused_by_its_name() {
-    let image = |url: &str| json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]);
+    let image =
+        |url: &str| json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}]);
     let pdf = json!([{"role": "user", "content": [{"type": "text", "text": "?"}, {"type": "file", "file":
         {"filename": "a.pdf", "file_data": "data:application/pdf;base64,BBBB"}}]}]);
     let file = json!([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]);
@@ -190,8 +190,13 @@ fn what_a_target_has_nothing_like_is_refused_by_its_name() {
             assert_eq!(refusal(&layer, extra), param, "{kind}");
         }
     }
-    let only = |kind, extra, param: &str| assert_eq!(refusal(&TranslateLayer::new(kind), extra), param, "{kind}");
-    only(Kind::OllamaNative, json!({"messages": image("https://h/i.png")}), "messages[0].content[0].image_url");
+    let only =
+        |kind, extra, param: &str| assert_eq!(refusal(&TranslateLayer::new(kind), extra), param, "{kind}");
+    only(
+        Kind::OllamaNative,
+        json!({"messages": image("https://h/i.png")}),
+        "messages[0].content[0].image_url",
+    );
     only(Kind::OllamaNative, json!({"messages": pdf.clone()}), "messages[0].content[1].file");
     only(Kind::OllamaNative, json!({"tools": tool, "tool_choice": "required"}), "tool_choice");
     only(Kind::CohereV2, json!({"messages": pdf}), "messages[0].content[1].file");

@@ -18,7 +18,11 @@ fn every_target_says_the_same_to_every_caller() {
             assert_eq!((&said["text"], &said["thought"]), (&json!(TEXT), &json!("hm")), "{case}");
             assert_eq!((&said["calls"], &said["finish"]), (&calls(), &json!("tool_calls")), "{case}");
             let usage = &said["usage"];
-            assert_eq!((&usage["prompt_tokens"], &usage["completion_tokens"]), (&json!(9), &json!(5)), "{case}");
+            assert_eq!(
+                (&usage["prompt_tokens"], &usage["completion_tokens"]),
+                (&json!(9), &json!(5)),
+                "{case}"
+            );
             if kind == Kind::BedrockConverse {
                 assert_eq!(usage["prompt_tokens_details"]["cached_tokens"], 4, "{case}");
             }
@@ -45,7 +49,8 @@ fn timeless(stream: &str) -> String {
             _ => {}
         }
     }
-    let line = |line: &str| match line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok()) {
+    let line = |line: &str| match line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok())
+    {
         Some(mut value) => {
             blank(&mut value);
             value.to_string()
@@ -67,7 +72,11 @@ fn a_stream_is_the_same_wherever_it_is_cut() {
                 assert_eq!(timeless(&cut), whole, "{kind} to {to:?}, cut at {at}");
             }
             let bytes = stream.chunks(1);
-            assert_eq!(timeless(&translate(kind, to, bytes).unwrap()), whole, "{kind} to {to:?}, byte by byte");
+            assert_eq!(
+                timeless(&translate(kind, to, bytes).unwrap()),
+                whole,
+                "{kind} to {to:?}, byte by byte"
+            );
         }
     }
 }
@@ -95,9 +104,7 @@ fn a_piece_of_text_is_handed_on_as_soon_as_it_is_there() {
 
 fn whole(kind: Kind) -> Value {
     let calls = |arguments: fn(Value) -> Value| {
-        let call = |id: &str, name: &str, value: Value| {
-            json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments(value)}})
-        };
+        let call = |id: &str, name: &str, value: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments(value)}});
         json!([call("a", "f", json!({"x": 1})), call("b", "g", json!({"y": "}"}))])
     };
     match kind {
@@ -179,7 +186,8 @@ fn tool_calls_without_ids_get_one_each_and_another_one_in_each_answer() {
         let body = json!({"model": "m", "created_at": format!("2026-01-01T00:00:0{second}Z"), "done": true,
             "message": {"content": "", "tool_calls": [call, call]}});
         let from = api_of(Kind::OllamaNative);
-        let text = translate_answer(from, Api::Chat, WISHES, false, "m", body.to_string().as_bytes()).unwrap();
+        let text =
+            translate_answer(from, Api::Chat, WISHES, false, "m", body.to_string().as_bytes()).unwrap();
         let answer: Value = serde_json::from_str(&text).unwrap();
         let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap().clone();
         [calls[0]["id"].clone(), calls[1]["id"].clone()]
