@@ -29,6 +29,7 @@ pub mod chat;
 pub mod client;
 pub mod dialect;
 pub mod endpoint;
+pub mod guide;
 pub mod judge;
 pub mod peek;
 pub mod provider;

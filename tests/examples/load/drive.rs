@@ -52,6 +52,14 @@ impl Caller {
         response
     }
 
+    /// What stands at a path.
+    pub(crate) async fn get(&mut self, path: &str) -> Bytes {
+        let request = Request::get(path).header("host", self.address.to_string());
+        let request = request.body(Full::default()).expect("a request");
+        let reply = self.sender.send_request(request).await.expect("a reply");
+        reply.into_body().collect().await.expect("a body").to_bytes()
+    }
+
     /// A whole call; how long it took.
     pub(crate) async fn call(&mut self, body: Bytes) -> Duration {
         let start = Instant::now();

@@ -5,12 +5,14 @@
 //! cargo run --release -p mainstay-tests --example load                   everything, some minutes
 //! cargo run --release -p mainstay-tests --example load -- calls streams  some of it
 //! cargo run --release -p mainstay-tests --example load -- calls --requests 20000 --rounds 9
+//! cargo run --release -p mainstay-tests --example load -- soak --soak 100000
 //! ```
 //!
 //! What can be asked for: `start` (until `/readyz`, memory when idle), `calls` (CPU per request, latencies at 1, 8 and 64
 //! connections), `streams` (time to first event, gap between events, CPU per event), `idle` (memory of 1,000 and of up to
 //! 10,000 open streams, as many as the limit of open files lets: a proxy needs two for each; then memory and files when they
-//! are gone).
+//! are gone), `soak` (100,000 calls and a tenth as many streams, some of them left in the middle; then memory beside that of
+//! a busy server, files, calls that count as running).
 //!
 //! Every server is a process of its own: the provider, the proxy (a hyper server over hyper-util's client, no layers, the
 //! same runtime), the gateway (`MAINSTAY_BIN`, else the binary in the same target folder, with its defaults and one route),
@@ -29,6 +31,7 @@ mod idle;
 mod process;
 mod provider;
 mod proxy;
+mod soak;
 mod start;
 mod streams;
 
@@ -41,11 +44,12 @@ struct Asked {
     requests: usize,
     rounds: usize,
     streams: usize,
+    soak: usize,
 }
 
 impl Asked {
     fn read() -> Self {
-        let mut asked = Self { what: Vec::new(), requests: 4000, rounds: 7, streams: 10_000 };
+        let mut asked = Self { what: Vec::new(), requests: 4000, rounds: 7, streams: 10_000, soak: 100_000 };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             let mut number = || words.next().and_then(|word| word.parse().ok()).expect("a number");
@@ -53,9 +57,12 @@ impl Asked {
                 "--requests" => asked.requests = number(),
                 "--rounds" => asked.rounds = number(),
                 "--streams" => asked.streams = number(),
-                "start" | "calls" | "streams" | "idle" => asked.what.push(word),
+                "--soak" => asked.soak = number(),
+                "start" | "calls" | "streams" | "idle" | "soak" => asked.what.push(word),
                 other => {
-                    panic!("{other}? There is start, calls, streams, idle, --requests, --rounds, --streams")
+                    panic!(
+                        "{other}? There is start, calls, streams, idle, soak, --requests, --rounds, --streams, --soak"
+                    )
                 }
             }
         }
@@ -89,6 +96,9 @@ fn main() {
         }
         if asked.wants("idle") {
             idle::run(&asked, &targets).await;
+        }
+        if asked.wants("soak") {
+            soak::run(&asked, &targets).await;
         }
     });
 }
