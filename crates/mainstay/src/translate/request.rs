@@ -71,12 +71,15 @@ fn write(
     losses: &mut Losses,
 ) -> Result<(String, String, Plan), Refused> {
     let target = &*layer.target;
-    let request: Request<'_> = match caller {
+    let mut request: Request<'_> = match caller {
         Api::Chat => chat::read(json)?,
         Api::Messages => messages::read(json)?,
         Api::Gemini => gemini::read(json, call.stream)?,
         Api::Responses => responses::read(json)?,
     };
+    if target.api != TargetApi::Converse {
+        request.unmark();
+    }
     let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
     let mut out = Out::with_capacity(json.raw().len() + json.raw().len() / 16 + 512);

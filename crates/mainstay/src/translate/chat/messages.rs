@@ -72,7 +72,7 @@ fn write_part(part: &Part<'_>, losses: &mut Losses, out: &mut Out) -> Result<(),
             out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
         }
         Part::Media(media) => write_media(media, losses, out)?,
-        Part::Call(_) | Part::Result(_) => {}
+        Part::Call(_) | Part::Result(_) | Part::Mark => {}
     }
     Ok(())
 }

@@ -33,9 +33,16 @@ pub(super) fn fit_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head}_{:016x}", digest(name)))
 }
 
-/// The blocks of a turn. `documents` counts those of the request, since each needs a name of its own.
+/// A part of which no block would be left.
+pub(super) fn is_nothing(part: &Part<'_>) -> bool {
+    is_blank(part) || matches!(part, Part::Mark)
+}
+
+/// The blocks of a turn. `marks`: the model has a cache. `documents` counts those of the request, since each needs a name
+/// of its own.
 pub(super) fn write_blocks(
     turn: &Turn<'_>,
+    marks: bool,
     target: &Target,
     documents: &mut u32,
     losses: &mut Losses,
@@ -64,10 +71,16 @@ pub(super) fn write_blocks(
                 out.field_str("name", &fit_name(&call.name)).field_raw("input", call.arguments.trim());
                 out.close('}').close('}');
             }
-            Part::Result(_) => {}
+            Part::Mark if marks => write_mark(out),
+            Part::Result(_) | Part::Mark => {}
         }
     }
     Ok(())
+}
+
+/// What was told up to here is to be kept in the cache.
+pub(super) fn write_mark(out: &mut Out) {
+    out.open('{').key("cachePoint").open('{').field_str("type", "default").close('}').close('}');
 }
 
 fn write_result(
@@ -84,7 +97,7 @@ fn write_result(
             out.open('{').field_raw("json", object.raw()).close('}');
         }
         // A list of no blocks and a blank text are both refused.
-        _ if result.parts.iter().all(is_blank) => {
+        _ if result.parts.iter().all(is_nothing) => {
             out.open('{').key("json").open('{').close('}').close('}');
         }
         _ => {
@@ -94,7 +107,7 @@ fn write_result(
                         out.open('{').field_lit("text", *text).close('}');
                     }
                     Part::Media(media) => write_media(media, documents, losses, out)?,
-                    Part::Call(_) | Part::Result(_) => {}
+                    Part::Call(_) | Part::Result(_) | Part::Mark => {}
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! What its models have in common has a field; what a family of them has of its own goes into `additionalModelRequestFields`.
 //! The model stands in the path, and so does the wish for a stream.
 
-use super::blocks::{fit_name, is_fit_name, write_blocks};
+use super::blocks::{fit_name, is_fit_name, is_nothing, write_blocks, write_mark};
 use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Request, Role},
@@ -11,7 +11,7 @@ use crate::translate::{
     messages::Thinking,
     out::Out,
     parts::{
-        calls, is_blank, lose_one_at_a_time, lose_rest, lose_several, path_segment, wordless, write_numbers,
+        calls, lose_one_at_a_time, lose_rest, lose_several, path_segment, wordless, write_numbers,
         write_object_schema, write_stops, write_up_to_one,
     },
     target::Target,
@@ -40,25 +40,30 @@ pub(in crate::translate) fn write(
     ];
     lost.into_iter().flatten().try_for_each(|number| losses.lose(number.name))?;
     out.open('{');
-    write_messages(request, target, losses, out)?;
+    let family = Family::of(model);
+    write_messages(request, family, target, losses, out)?;
     let mut system = request.system.iter().filter(|text| !text.is_blank()).peekable();
     if system.peek().is_some() {
         out.key("system").open('[');
         for text in system {
             out.open('{').field_lit("text", *text).close('}');
         }
+        if request.system_mark && family.has_cache() {
+            write_mark(out);
+        }
         out.close(']');
     }
     write_inference(request, losses, out)?;
-    write_tools(request, losses, out)?;
+    write_tools(request, family, losses, out)?;
     write_format(request, losses, out)?;
-    write_additional(request, model, target, losses, out)?;
+    write_additional(request, model, family, target, losses, out)?;
     out.close('}');
     Ok(())
 }
 
 fn write_messages(
     request: &Request<'_>,
+    family: Family,
     target: &Target,
     losses: &mut Losses,
     out: &mut Out,
@@ -67,11 +72,11 @@ fn write_messages(
     let mut documents = 0;
     out.key("messages").open('[');
     // A message of nothing but blanks is refused, and means nothing.
-    for turn in request.turns.iter().filter(|turn| !turn.parts.iter().all(is_blank)) {
+    for turn in request.turns.iter().filter(|turn| !turn.parts.iter().all(is_nothing)) {
         written = true;
         out.open('{').field_str("role", if turn.role == Role::User { "user" } else { "assistant" });
         out.key("content").open('[');
-        write_blocks(turn, target, &mut documents, losses, out)?;
+        write_blocks(turn, family.has_cache(), target, &mut documents, losses, out)?;
         out.close(']').close('}');
     }
     out.close(']');
@@ -94,7 +99,12 @@ fn write_inference(request: &Request<'_>, losses: &mut Losses, out: &mut Out) ->
     Ok(())
 }
 
-fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+fn write_tools(
+    request: &Request<'_>,
+    family: Family,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
     let mut called: Vec<&str> =
         request.turns.iter().flat_map(|turn| calls(&turn.parts)).map(|call| &*call.name).collect();
     called.sort_unstable();
@@ -115,6 +125,10 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
                 .because(format!("tools[{at}]"), "a tool's name is up to 64 letters, digits, `_` and `-`")?;
         }
         write_tool(&name, tool.description.filter(|text| !text.is_blank()), tool.schema.as_deref(), out);
+        // Nova's cache keeps no tools.
+        if tool.mark && family == Family::Anthropic {
+            write_mark(out);
+        }
     }
     if request.tools.is_empty() {
         for name in called {
@@ -199,17 +213,22 @@ impl Family {
             _ => Family::Other,
         }
     }
+
+    /// Whether its models take marks for a cache; others refuse them.
+    fn has_cache(self) -> bool {
+        matches!(self, Family::Anthropic | Family::Nova)
+    }
 }
 
 /// What only one family of models knows, by its own names.
 fn write_additional(
     request: &Request<'_>,
     model: &str,
+    family: Family,
     target: &Target,
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let family = Family::of(model);
     if let Some(top_k) = request.top_k.filter(|_| matches!(family, Family::OpenAi | Family::Other)) {
         losses.lose(top_k.name)?;
     }

@@ -72,6 +72,7 @@ fn write_contents(
                     out.close('}');
                 }
                 Part::Result(result) => write_result(result, &names, losses, out)?,
+                Part::Mark => {}
             }
         }
         out.close(']').close('}');

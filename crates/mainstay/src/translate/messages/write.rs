@@ -97,7 +97,7 @@ fn write_parts(
                 out.open('{').field_str("type", "tool_use").field_str("id", &fit_id(&call.id, target.ids));
                 out.field_str("name", &call.name).field_raw("input", call.arguments.trim()).close('}');
             }
-            Part::Result(_) => {}
+            Part::Result(_) | Part::Mark => {}
         }
     }
     Ok(())

