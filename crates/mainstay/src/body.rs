@@ -46,6 +46,11 @@ impl RequestBody {
         self.len() == 0
     }
 
+    /// The slices that it is made of, in order.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().map(|part| &part[..])
+    }
+
     /// All of it in one piece; copies only where it is in several.
     pub fn to_bytes(&self) -> Bytes {
         let mut full = self.parts.iter().filter(|part| !part.is_empty());

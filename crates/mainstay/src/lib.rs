@@ -37,6 +37,7 @@ pub mod peek;
 pub mod provider;
 pub mod route;
 pub mod secret;
+pub mod sigv4;
 pub mod sse;
 #[cfg(feature = "client")]
 #[cfg_attr(docsrs, doc(cfg(feature = "client")))]

@@ -69,14 +69,15 @@ fn address(doc: &Doc<'_>, provider: &Provider) {
     let near = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     if uri.scheme_str() == Some("http")
         && !near
-        && (provider.api_key.is_some() || !provider.headers.is_empty())
+        && (provider.api_key.is_some() || provider.aws.is_some() || !provider.headers.is_empty())
     {
         doc.warn(&path, "the key travels in clear text: https is not used");
     }
     let ends_in_version = provider.base_url.as_str().ends_with("/v1");
     if provider.kind.profile().native != Native::OpenAi && ends_in_version {
         let kind = provider.kind;
-        doc.warn(&path, format!("for {kind} it is the host alone: with this one, paths begin with /v1/v1"));
+        let first = if kind.profile().native == Native::Ollama { "/v1/api" } else { "/v1/v1" };
+        doc.warn(&path, format!("for {kind} it is the host alone: with this one, paths begin with {first}"));
     }
     if provider.protocol == Protocol::Http1 && provider.h2_connections != 4 {
         let path = ["providers", provider.name.as_str(), "h2_connections"];

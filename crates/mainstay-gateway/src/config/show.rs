@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Config;
 use super::capabilities::capabilities;
-use super::secret::Proxy;
+use super::secret::{ApiKey, Proxy};
 use super::settings::{
     Cache, Failover, Hedge, Priced, Protocol, Provider, Recovery, Route, Serve, Server, Sticky, Strategy,
     Translation, WhenExhausted,
@@ -127,7 +127,17 @@ fn provider(out: &mut Out, p: &Provider) {
     out.text("base_url", p.base_url.as_str());
     match &p.api_key {
         Some(key) => out.text("api_key", format!("(set from {})", key.source())),
+        None if p.aws.is_some() => {}
         None => out.text("api_key", "(none: the caller's own is passed on)"),
+    }
+    if let Some(aws) = &p.aws {
+        out.text("aws_region", aws.region.as_str());
+        let from = |key: &ApiKey| format!("(set from {})", key.source());
+        out.text("aws_access_key_id", from(&aws.access_key_id));
+        out.text("aws_secret_access_key", from(&aws.secret_access_key));
+        if let Some(token) = &aws.session_token {
+            out.text("aws_session_token", from(token));
+        }
     }
     let headers = p.headers.keys().map(|header| format!("{} = \"(set)\"", name(header.as_str())));
     let headers: Vec<String> = headers.collect();

@@ -116,7 +116,7 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     for target in targets.iter().filter(|target| target.name().model.is_none()) {
         router = router.provider(&target.name().provider, target.clone());
     }
-    let keys = config.providers.iter().filter_map(|provider| provider.api_key.as_ref());
+    let keys = config.providers.iter().flat_map(settings::Provider::keys);
     let redactor = Redactor::new(keys.map(|key| key.expose()));
     let lenient = config.routes.iter().filter(|route| route.translation == settings::Translation::Lenient);
     let lenient = lenient.flat_map(|route| &route.models).cloned().collect();

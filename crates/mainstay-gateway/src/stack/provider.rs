@@ -10,12 +10,14 @@ use mainstay::{
     layers::{concurrency::ConcurrencyLimit, retry::Budget},
     route::Cooldown,
     secret::ApiKey,
+    sigv4::{Credentials, PayloadHashLayer, Signer},
 };
 
 pub(super) struct ProviderParts<'a> {
     pub(super) settings: &'a settings::Provider,
     pub(super) client: Client,
     pub(super) endpoint: EndpointLayer,
+    pub(super) hash: PayloadHashLayer,
     pub(super) places: ConcurrencyLimit,
     pub(super) key_cooldown: Cooldown,
     pub(super) budget: Budget,
@@ -30,16 +32,29 @@ impl<'a> ProviderParts<'a> {
         if let Some(key) = &settings.api_key {
             endpoint = endpoint.with_key(ApiKey::new(key.expose()).ok_or("the key fits into no header")?);
         }
+        let mut hash = PayloadHashLayer::off();
+        if let Some(aws) = &settings.aws {
+            endpoint = endpoint.with_signer(signer(aws).ok_or("the keys fit into no header")?);
+            hash = PayloadHashLayer::new();
+        }
         let budget = &settings.retry.budget;
         Ok(Self {
             settings,
             client: client(settings)?,
             endpoint,
+            hash,
             places: places(&settings.limits),
             key_cooldown: Cooldown::new(),
             budget: Budget::new(budget.ratio, budget.floor),
         })
     }
+}
+
+/// Signs for Bedrock.
+fn signer(aws: &settings::Aws) -> Option<Signer> {
+    let token = aws.session_token.as_ref().map(|token| token.expose());
+    let credentials = Credentials::new(aws.access_key_id.expose(), aws.secret_access_key.expose(), token)?;
+    Some(Signer::new(credentials, &aws.region, "bedrock"))
 }
 
 fn client(settings: &settings::Provider) -> Result<Client, BuildError> {

@@ -90,13 +90,15 @@ impl<'p> TargetParts<'p> {
         let stack = ServiceBuilder::new()
             .layer(translate.clone())
             .layer(ParametersLayer::new(parameters.clone()))
+            // Of the body as it goes out.
+            .layer(provider.hash)
             .layer(IdempotencyLayer::new())
             .layer(retry.with_cost(layers::cost))
             .layer(CircuitBreakerLayer::new(self.breaker.clone()))
             .service(inner);
         Target::new(self.name.clone(), stack)
             .with_breaker(self.breaker.clone())
-            .with_own_key(provider.settings.api_key.is_some())
+            .with_own_key(provider.settings.api_key.is_some() || provider.settings.aws.is_some())
             .with_cooldown(self.cooldown.clone())
             .with_key_cooldown(provider.key_cooldown.clone())
             .with_prefill(prefill(provider.settings.kind))

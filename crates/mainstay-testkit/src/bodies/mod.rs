@@ -1,7 +1,8 @@
 //! Ready-made answers, streams and errors, as the providers send them.
 //!
 //! What ends in `_chunks` or `_events` is a stream: one server-sent event an item, to hand to
-//! [`Step::sse`](crate::Step::sse). The rest is a JSON body, to hand to [`Step::json`](crate::Step::json). Ids and
+//! [`Step::sse`](crate::Step::sse); `_lines` are lines of JSON for [`Step::ndjson`](crate::Step::ndjson), `_messages` an AWS
+//! event stream for [`Step::event_stream`](crate::Step::event_stream). The rest is a JSON body, to hand to [`Step::json`](crate::Step::json). Ids and
 //! times are fixed, so that two runs compare equal. The official SDKs read all of them without complaint.
 //!
 //! ```
@@ -12,6 +13,9 @@
 //! ```
 
 mod anthropic;
+mod cohere;
+mod converse;
+mod ollama;
 mod openai;
 mod responses;
 
@@ -19,6 +23,11 @@ pub use anthropic::{
     anthropic_error, anthropic_events, anthropic_events_as, anthropic_message, anthropic_message_as,
     anthropic_models, anthropic_tool_events, anthropic_tool_use,
 };
+pub use cohere::{cohere_chat, cohere_error, cohere_events, cohere_tool_call, cohere_tool_events};
+pub use converse::{
+    aws_message, converse, converse_exception, converse_messages, converse_tool_messages, converse_tool_use,
+};
+pub use ollama::{ollama_chat, ollama_error, ollama_lines, ollama_tool_call};
 pub use openai::{
     openai_chat, openai_chat_as, openai_chunks, openai_chunks_as, openai_completion,
     openai_completion_chunks, openai_embeddings, openai_embeddings_base64, openai_error, openai_models,

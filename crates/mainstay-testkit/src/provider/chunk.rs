@@ -86,3 +86,9 @@ impl From<&str> for Chunk {
         Self::new(data)
     }
 }
+
+impl From<Vec<u8>> for Chunk {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::latin1(bytes.into_iter().map(char::from).collect::<String>())
+    }
+}

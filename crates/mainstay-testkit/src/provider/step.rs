@@ -108,6 +108,16 @@ impl Step {
         Self::chunks(chunks).header("content-type", "text/event-stream")
     }
 
+    /// Lines of JSON with status 200, as Ollama streams: each item is sent as one HTTP chunk, as it is.
+    pub fn ndjson<C: Into<Chunk>>(lines: impl IntoIterator<Item = C>) -> Self {
+        Self::chunks(lines).header("content-type", "application/x-ndjson")
+    }
+
+    /// An AWS event stream with status 200: each message is sent as one HTTP chunk, as it is.
+    pub fn event_stream(messages: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self::chunks(messages).header("content-type", "application/vnd.amazon.eventstream")
+    }
+
     /// A JSON reply with status 200 whose body comes in these HTTP chunks.
     pub fn chunks<C: Into<Chunk>>(chunks: impl IntoIterator<Item = C>) -> Self {
         Self { chunks: Some(chunks.into_iter().map(Into::into).collect()), ..Self::default() }

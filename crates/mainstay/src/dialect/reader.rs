@@ -128,7 +128,7 @@ impl StreamReader {
         match message.header(":message-type") {
             Some(b"exception" | b"error") => {
                 self.events += 1;
-                self.fail(&message.payload, &Seen::default(), exception)
+                self.fail(&words(message), &Seen::default(), exception)
             }
             _ => self.read_data(message.header(":event-type").unwrap_or_default(), &message.payload),
         }
@@ -353,5 +353,13 @@ impl StreamReader {
     /// How many events were read. In Responses this is the `sequence_number` of the next.
     pub fn events(&self) -> u64 {
         self.events
+    }
+}
+
+/// What an exception or an error of an AWS event stream says: its payload, or the header that errors without one have.
+fn words(message: &Message) -> Bytes {
+    match message.header_str(":error-message") {
+        Some(said) if message.payload.is_empty() => serde_json::json!({"message": said}).to_string().into(),
+        _ => message.payload.clone(),
     }
 }

@@ -67,11 +67,15 @@ fn family(native: Native, name: &str) -> bool {
         Native::OpenAi => name.starts_with("openai-") || matches!(name, "http-referer" | "x-title"),
         Native::Anthropic => name.starts_with("anthropic-"),
         Native::Gemini => matches!(name, "x-goog-api-client" | "x-goog-user-project"),
+        Native::Ollama | Native::Cohere | Native::Converse => false,
     }
 }
 
 /// The provider's own key, or else the caller's in the provider's form.
 fn credential(from: &HeaderMap, endpoint: &EndpointLayer) -> Option<HeaderValue> {
+    if endpoint.signer.is_some() {
+        return None;
+    }
     if let Some(own) = &endpoint.credential {
         return Some(own.clone());
     }

@@ -1,7 +1,7 @@
 //! The layer.
 
 use super::{Endpoint, headers};
-use crate::{provider::Kind, secret::ApiKey};
+use crate::{provider::Kind, secret::ApiKey, sigv4::Signer};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, uri::PathAndQuery};
 use parking_lot::Mutex;
@@ -16,6 +16,8 @@ pub struct EndpointLayer {
     /// The header that carries the provider's own key: made once, marked sensitive.
     pub(super) credential: Option<HeaderValue>,
     pub(super) headers: Arc<HeaderMap>,
+    /// Signs what goes out, instead of a key in it.
+    pub(super) signer: Option<Signer>,
     /// The last address that was put together: most calls go where the one before went.
     last: Arc<Mutex<Option<Last>>>,
 }
@@ -50,6 +52,7 @@ impl EndpointLayer {
             base: Arc::new(base),
             credential: None,
             headers: Arc::default(),
+            signer: None,
             last: Arc::default(),
         })
     }
@@ -58,6 +61,14 @@ impl EndpointLayer {
     #[must_use]
     pub fn with_key(mut self, key: ApiKey) -> Self {
         self.credential = key.header(headers::prefix(self.kind));
+        self
+    }
+
+    /// Signs every try in place of a key. Neither a key nor the caller's own credentials are sent then. A
+    /// [`PayloadHashLayer`](crate::sigv4::PayloadHashLayer) must stand above.
+    #[must_use]
+    pub fn with_signer(mut self, signer: Signer) -> Self {
+        self.signer = Some(signer);
         self
     }
 
@@ -132,6 +143,7 @@ impl std::fmt::Debug for EndpointLayer {
             .field("kind", &self.kind)
             .field("base", &self.base)
             .field("credential", &self.credential)
+            .field("signer", &self.signer)
             .finish_non_exhaustive()
     }
 }

@@ -12,6 +12,8 @@
 //! | Anthropic | `anthropic-*` |
 //! | Gemini | `x-goog-api-client`, `x-goog-user-project` |
 //!
+//! Where AWS wants requests signed instead ([`EndpointLayer::with_signer`]), that is done here too, for every try.
+//!
 //! Headers of the configuration come last and win. `accept-encoding` is for the layer that decodes replies, between here and the
 //! judge; take the caller's own off before it, or a provider may answer in a coding that nobody here can read.
 

@@ -1,7 +1,7 @@
 //! The service.
 
 use super::{EndpointLayer, headers};
-use http::Request;
+use http::{Request, request::Parts};
 use mainstay_layers::BoxError;
 use pin_project_lite::pin_project;
 use std::{
@@ -39,16 +39,24 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut parts, body) = request.into_parts();
-        match self.layer.address(&parts.uri) {
-            Ok(uri) => {
-                parts.uri = uri;
-                parts.version = http::Version::default();
-                headers::rebuild(&mut parts.headers, &self.layer);
-                ResponseFuture {
-                    state: State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) },
-                }
-            }
-            Err(error) => ResponseFuture { state: State::Refused { error: Some(error.into()) } },
+        let state = match self.layer.address_to(&mut parts) {
+            Ok(()) => State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) },
+            Err(error) => State::Refused { error: Some(error) },
+        };
+        ResponseFuture { state }
+    }
+}
+
+impl EndpointLayer {
+    /// Makes the head of a request that of one to the provider.
+    fn address_to(&self, parts: &mut Parts) -> Result<(), BoxError> {
+        parts.uri = self.address(&parts.uri)?;
+        parts.version = http::Version::default();
+        headers::rebuild(&mut parts.headers, self);
+        // Last: all that it signs is there.
+        match &self.signer {
+            Some(signer) => Ok(signer.sign(parts)?),
+            None => Ok(()),
         }
     }
 }

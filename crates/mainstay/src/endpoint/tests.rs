@@ -1,7 +1,11 @@
 //! What reaches a provider, and what does not.
 
 use super::*;
-use crate::{provider::Kind, secret::ApiKey};
+use crate::{
+    provider::Kind,
+    secret::ApiKey,
+    sigv4::{Credentials, PayloadHash, Signer},
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 use std::{convert::Infallible, future::Ready, future::ready};
 use tower::{Layer, ServiceExt, service_fn};
@@ -48,7 +52,7 @@ const OWN_FORM: [(Kind, &str, &str); 4] = [
     (Kind::Gemini, "x-goog-api-key", ""),
 ];
 
-fn credentials(headers: &HeaderMap) -> Vec<&str> {
+fn credentials_of(headers: &HeaderMap) -> Vec<&str> {
     let forms = ["authorization", "x-api-key", "api-key", "x-goog-api-key"];
     forms.into_iter().filter(|name| headers.contains_key(*name)).collect()
 }
@@ -58,7 +62,7 @@ async fn a_callers_credential_takes_the_providers_form_whatever_its_own() {
     for (form, credential) in FORMS {
         for (kind, name, prefix) in OWN_FORM {
             let out = sent(&at(kind), call(&[(form, credential)])).await;
-            assert_eq!(credentials(out.headers()), [name], "{form} to {kind:?}");
+            assert_eq!(credentials_of(out.headers()), [name], "{form} to {kind:?}");
             let value = &out.headers()[name];
             assert_eq!(value.to_str().unwrap(), format!("{prefix}mine-123"));
             assert!(value.is_sensitive());
@@ -72,7 +76,7 @@ async fn a_provider_with_a_key_of_its_own_sees_nothing_of_the_callers() {
         for (kind, name, prefix) in OWN_FORM {
             let endpoint = at(kind).with_key(ApiKey::new("ours-456").unwrap());
             let out = sent(&endpoint, call(&[(form, credential), ("cookie", "mine-123")])).await;
-            assert_eq!(credentials(out.headers()), [name]);
+            assert_eq!(credentials_of(out.headers()), [name]);
             assert_eq!(out.headers()[name].to_str().unwrap(), format!("{prefix}ours-456"));
             assert!(out.headers()[name].is_sensitive());
             assert!(out.headers().values().all(|value| !value.as_bytes().ends_with(b"mine-123")));
@@ -182,6 +186,27 @@ async fn pitfall_41_each_try_is_rebuilt_from_the_same_request() {
     assert_eq!(first.uri(), "https://provider.example/v1/chat/completions");
     // The caller's version of HTTP is its own affair.
     assert_eq!((first.version(), *first.body()), (Version::HTTP_11, "{}"));
+}
+
+#[tokio::test]
+async fn a_signature_goes_in_place_of_every_key() {
+    let credentials = Credentials::new("AKIDEXAMPLE", "secret-0123456789", None).unwrap();
+    let endpoint = EndpointLayer::new(Kind::BedrockConverse, &Uri::from_static("https://h.example"))
+        .unwrap()
+        .with_signer(Signer::new(credentials, "us-east-1", "bedrock"));
+    let mut request = call(&[("x-api-key", "mine-123"), ("content-type", "application/json")]);
+    request.extensions_mut().insert(PayloadHash::of(b"{}"));
+    let out = sent(&endpoint, request.clone()).await;
+    assert_eq!(credentials_of(out.headers()), ["authorization"]);
+    let value = out.headers()["authorization"].to_str().unwrap();
+    assert!(value.starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{value}");
+    assert!(value.contains("SignedHeaders=content-type;host;x-amz-date,"), "{value}");
+    assert!(!value.contains("mine-123"));
+
+    request.extensions_mut().clear();
+    let echo = service_fn(|request: Sent| -> Ready<Result<Sent, Infallible>> { ready(Ok(request)) });
+    let error = endpoint.layer(echo).oneshot(request).await.unwrap_err();
+    assert!(error.to_string().contains("cannot be signed"), "{error}");
 }
 
 #[test]

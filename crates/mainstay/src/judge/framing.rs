@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 
 /// Cuts a stream into [`Unit`]s.
 #[derive(Debug)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events.
     Events(sse::Scanner),
     /// Lines of JSON.
@@ -26,14 +26,14 @@ pub(super) enum Framing {
 }
 
 /// One event, with the bytes it was made of.
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Block(Block),
     Line(Line),
     Message(Message),
 }
 
 /// Why a stream cannot be cut any further.
-pub(super) enum Uncut {
+pub(crate) enum Uncut {
     /// One event is over the limit.
     TooLarge { limit: usize },
     /// The bytes are none of this framing.
@@ -52,7 +52,7 @@ fn media_type(dialect: Dialect) -> &'static str {
 }
 
 /// Whether these headers announce a stream of this dialect.
-pub(super) fn announces_stream(dialect: Dialect, headers: &HeaderMap) -> bool {
+pub(crate) fn announces_stream(dialect: Dialect, headers: &HeaderMap) -> bool {
     is_type(headers, media_type(dialect))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn is_type(headers: &HeaderMap, media: &str) -> bool {
 
 impl Framing {
     /// The framing of a dialect, with a bound on each event.
-    pub(super) fn of(dialect: Dialect, max: usize) -> Self {
+    pub(crate) fn of(dialect: Dialect, max: usize) -> Self {
         match dialect {
             Dialect::Ollama => Self::Lines(ndjson::Scanner::new().with_max_line(max)),
             Dialect::Converse => Self::Messages(Decoder::new().with_max_message(max)),
@@ -73,7 +73,7 @@ impl Framing {
         }
     }
 
-    pub(super) fn push(&mut self, frame: Bytes) {
+    pub(crate) fn push(&mut self, frame: Bytes) {
         match self {
             Self::Events(scanner) => scanner.push(frame),
             Self::Lines(scanner) => scanner.push(frame),
@@ -96,7 +96,7 @@ impl Framing {
     }
 
     /// The next whole event; `None` until more is pushed.
-    pub(super) fn next(&mut self) -> Result<Option<Unit>, Uncut> {
+    pub(crate) fn next(&mut self) -> Result<Option<Unit>, Uncut> {
         Ok(match self {
             Self::Events(scanner) => scanner.next_block()?.map(Unit::Block),
             Self::Lines(scanner) => scanner.next_line()?.map(Unit::Line),
@@ -105,7 +105,7 @@ impl Framing {
     }
 
     /// At the end of the stream: what is left, which may be half an event.
-    pub(super) fn finish(&mut self) -> Result<Option<Unit>, Uncut> {
+    pub(crate) fn finish(&mut self) -> Result<Option<Unit>, Uncut> {
         Ok(match self {
             Self::Events(scanner) => scanner.finish()?.map(Unit::Block),
             Self::Lines(scanner) => scanner.finish()?.map(Unit::Line),

@@ -36,7 +36,7 @@
 mod body;
 mod config;
 mod error;
-mod framing;
+pub(crate) mod framing;
 mod future;
 mod layer;
 mod service;

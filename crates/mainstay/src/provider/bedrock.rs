@@ -1,6 +1,5 @@
 //! Amazon Bedrock: `{"message": ..}`, with the type in `x-amzn-ErrorType`, in `__type`, or in a stream's
-//! `:exception-type`. Its bearer keys and its OpenAI-compatible endpoint are what is spoken here; requests are not
-//! signed.
+//! `:exception-type`. Here it is its OpenAI-compatible endpoint, which takes bearer keys.
 //!
 //! Sources: botocore `bedrock-runtime/2023-09-30/service-2.json`, `retries/standard.py`.
 
@@ -15,7 +14,7 @@ pub(super) static PROFILE: Profile = Profile {
 };
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
+pub(super) const RULES: &[Rule] = &[
     Rule::any().kind(&["ThrottlingException"]).text(&["per day"]).is(RateLimited).daily(),
     // A cold model: it warms up while one waits.
     Rule::any().kind(&["ThrottlingException", "ModelNotReadyException"]).is(RateLimited),

@@ -1,4 +1,4 @@
-//! Cohere: errors are flat, `{"message": .., "id"?}`. Its OpenAI-compatible endpoint is the default address.
+//! Cohere by its OpenAI-compatible endpoint. Errors are flat, `{"message": .., "id"?}`.
 //!
 //! Sources: docs.cohere.com "errors", "compatibility API"; cohere-python `errors/`, `core/http_client.py`.
 
@@ -14,14 +14,14 @@ pub(super) static PROFILE: Profile = Profile {
 };
 
 #[rustfmt::skip]
-const RULES: &[Rule] = &[
+pub(super) const RULES: &[Rule] = &[
     // A token on a deny list. Groq's 498 is something else.
     Rule::on(&[498]).is(ContentPolicy),
     Rule::on(&[429]).text(&["calls / month", "calls/month"]).is(QuotaExhausted),
 ];
 
 #[rustfmt::skip]
-const FINISHES: &[FinishRule] = &[
+pub(super) const FINISHES: &[FinishRule] = &[
     FinishRule::new(&["ERROR"], Finish::Failed(ServerError)),
     FinishRule::new(&["TIMEOUT"], Finish::Failed(Timeout)),
     FinishRule::new(&["ERROR_LIMIT"], Finish::Failed(ContextLength)),

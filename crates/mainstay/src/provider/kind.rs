@@ -63,14 +63,20 @@ kinds! {
     Mistral = "mistral" in mistral;
     /// Groq.
     Groq = "groq" in groq;
-    /// Cohere.
+    /// Cohere, by its OpenAI-compatible endpoint.
     Cohere = "cohere" in cohere;
-    /// Amazon Bedrock.
+    /// Cohere, by its own `/v2/chat`.
+    CohereV2 = "cohere-v2" in cohere_v2;
+    /// Amazon Bedrock, by its OpenAI-compatible endpoint.
     Bedrock = "bedrock" in bedrock;
+    /// Amazon Bedrock, by `Converse`.
+    BedrockConverse = "bedrock-converse" in bedrock_converse;
     /// A vLLM server.
     Vllm = "vllm" in vllm;
-    /// An Ollama server.
+    /// An Ollama server, by its OpenAI-compatible endpoint.
     Ollama = "ollama" in ollama;
+    /// An Ollama server, by its own API.
+    OllamaNative = "ollama-native" in ollama_native;
     /// A llama.cpp server.
     LlamaCpp = "llama-cpp" in llama_cpp;
     /// An LM Studio server.

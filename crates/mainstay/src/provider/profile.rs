@@ -95,4 +95,10 @@ pub enum Native {
     Anthropic,
     /// Google's `generateContent`.
     Gemini,
+    /// Ollama's `/api/chat`.
+    Ollama,
+    /// Cohere's `/v2/chat`.
+    Cohere,
+    /// Bedrock's `Converse`.
+    Converse,
 }

@@ -440,6 +440,163 @@ fn an_error_with_a_byte_that_is_not_utf8_is_that_error() {
 }
 
 #[test]
+fn each_kind_is_judged_by_what_it_documents() {
+    use Class::*;
+    let cases: &[(Kind, u16, &[(&'static str, &str)], &str, Class)] = &[
+        (
+            Kind::OpenAi,
+            429,
+            &[],
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::Anthropic,
+            529,
+            &[],
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}"#,
+            Overloaded,
+        ),
+        (
+            Kind::Gemini,
+            400,
+            &[],
+            r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#,
+            Auth,
+        ),
+        (
+            Kind::AzureOpenAi,
+            404,
+            &[],
+            r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}"#,
+            NotFound,
+        ),
+        (
+            Kind::OpenRouter,
+            402,
+            &[],
+            r#"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::DeepSeek,
+            402,
+            &[],
+            r#"{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::Mistral,
+            422,
+            &[],
+            r#"{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}"#,
+            InvalidRequest,
+        ),
+        (
+            Kind::Groq,
+            498,
+            &[],
+            r#"{"error":{"message":"Flex tier capacity exceeded","type":"capacity_exceeded"}}"#,
+            Overloaded,
+        ),
+        (Kind::Cohere, 498, &[], r#"{"message":"invalid token"}"#, ContentPolicy),
+        (
+            Kind::CohereV2,
+            429,
+            &[],
+            r#"{"id":"e1","message":"You are using a Trial key, which is limited to 1000 API calls / month."}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::Bedrock,
+            400,
+            &[("x-amzn-errortype", "ServiceQuotaExceededException")],
+            r#"{"message":"quota"}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::BedrockConverse,
+            424,
+            &[("x-amzn-errortype", "ModelErrorException:http://internal.amazon.com/")],
+            r#"{"message":"m","originalStatusCode":500,"resourceName":"r"}"#,
+            ServerError,
+        ),
+        (
+            Kind::BedrockConverse,
+            400,
+            &[],
+            r#"{"__type":"com.amazon.bedrock#ValidationException","message":"Invocation of model ID a with on-demand throughput isn\u2019t supported."}"#,
+            NotFound,
+        ),
+        (
+            Kind::Vllm,
+            400,
+            &[],
+            r#"{"error":{"message":"This model's maximum context length is 10 tokens. However, you requested 20 tokens","type":"BadRequestError","param":null,"code":400}}"#,
+            ContextLength,
+        ),
+        (
+            Kind::Ollama,
+            503,
+            &[],
+            r#"{"error":{"message":"server busy, please try again.  maximum pending requests exceeded","type":"api_error","param":null,"code":null}}"#,
+            Overloaded,
+        ),
+        (
+            Kind::OllamaNative,
+            503,
+            &[],
+            r#"{"error":"server busy, please try again.  maximum pending requests exceeded"}"#,
+            Overloaded,
+        ),
+        (
+            Kind::LlamaCpp,
+            400,
+            &[],
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":8}}"#,
+            ContextLength,
+        ),
+        (
+            Kind::LmStudio,
+            404,
+            &[],
+            r#"{"error":{"message":"Model not found","type":"invalid_request_error","param":"model","code":"model_not_found"}}"#,
+            NotFound,
+        ),
+        (
+            Kind::Together,
+            401,
+            &[],
+            r#"{"id":"i","error":{"message":"Invalid API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}"#,
+            Auth,
+        ),
+        (
+            Kind::Xai,
+            429,
+            &[],
+            r#"{"code":"c","error":"Your team t has either used all available credits or reached its monthly spending limit."}"#,
+            QuotaExhausted,
+        ),
+        (
+            Kind::Fireworks,
+            503,
+            &[],
+            r#"{"error":{"object":"error","type":"service_unavailable","message":"overloaded"}}"#,
+            Overloaded,
+        ),
+    ];
+    for (kind, status, pairs, body, class) in cases {
+        let status = StatusCode::from_u16(*status).unwrap();
+        let verdict = judge_reply(*kind, status, &headers(pairs), body.as_bytes());
+        assert_eq!(verdict.class, *class, "{kind} {body}");
+        assert!(verdict.message.is_some(), "{kind} {body}");
+    }
+    for kind in Kind::ALL {
+        assert!(cases.iter().any(|case| case.0 == *kind), "{kind} has no row");
+    }
+}
+
+#[test]
 fn profiles_are_complete() {
     for &kind in Kind::ALL {
         let profile = kind.profile();
@@ -454,6 +611,10 @@ fn profiles_are_complete() {
         }
     }
     assert_eq!(Kind::Anthropic.profile().headers, [("anthropic-version", ANTHROPIC_VERSION)]);
+    assert_eq!(
+        (Kind::OllamaNative.profile().native, Kind::Ollama.profile().native),
+        (Native::Ollama, Native::OpenAi)
+    );
     assert_eq!(Auth::Bearer.value("k"), "Bearer k");
     assert_eq!(Kind::AzureOpenAi.profile().auth, Auth::Header("api-key"));
 }

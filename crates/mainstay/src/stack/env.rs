@@ -1,7 +1,14 @@
 //! What the environment says of a provider.
 
 use super::Provider;
-use crate::{chat::Chat, client::BuildError, provider::Kind, route::Stack, secret::ApiKey};
+use crate::{
+    chat::Chat,
+    client::BuildError,
+    provider::Kind,
+    route::Stack,
+    secret::ApiKey,
+    sigv4::{Credentials, Signer, bedrock_runtime},
+};
 use http::Uri;
 use std::{error::Error, fmt};
 
@@ -76,6 +83,9 @@ impl Provider {
     /// and its address, if it is another than the usual one, in the variable of the same beginning, such as
     /// `OPENAI_BASE_URL`. A kind that asks for no key, such as Ollama, needs neither.
     ///
+    /// Bedrock's Converse takes `AWS_BEARER_TOKEN_BEDROCK` or else `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+    /// `AWS_SESSION_TOKEN`, and lives in `AWS_REGION` or `AWS_DEFAULT_REGION`.
+    ///
     /// # Errors
     /// Where the key is missing, or the address is none.
     pub fn from_env(kind: Kind) -> Result<Self, ProviderError> {
@@ -84,6 +94,9 @@ impl Provider {
 
     pub(super) fn from_vars(kind: Kind, var: &dyn Fn(&str) -> Option<String>) -> Result<Self, ProviderError> {
         let mut provider = Self::new(kind);
+        if kind == Kind::BedrockConverse {
+            return provider.of_aws(var);
+        }
         let Some(variable) = kind.profile().key_env else { return Ok(provider) };
         let key = var(variable).filter(|key| !key.trim().is_empty());
         let key = key.ok_or(ProviderError::NoKey { kind, variable })?;
@@ -94,6 +107,31 @@ impl Provider {
             provider = provider.with_base_url(base);
         }
         Ok(provider)
+    }
+}
+
+impl Provider {
+    /// Bedrock as AWS's own tools find it.
+    fn of_aws(mut self, var: &dyn Fn(&str) -> Option<String>) -> Result<Self, ProviderError> {
+        let kind = Kind::BedrockConverse;
+        let filled = |name: &str| var(name).filter(|value| !value.trim().is_empty());
+        let region = filled("AWS_REGION").or_else(|| filled("AWS_DEFAULT_REGION"));
+        if let Some(region) = &region {
+            let base = bedrock_runtime(region.trim()).ok_or(ProviderError::BadBaseUrl { kind })?;
+            self = self.with_base_url(base.parse().map_err(|_| ProviderError::BadBaseUrl { kind })?);
+        }
+        const BEARER: &str = "AWS_BEARER_TOKEN_BEDROCK";
+        if let Some(key) = filled(BEARER) {
+            return Ok(self.with_key(ApiKey::new(&key).ok_or(ProviderError::BadKey { kind })?));
+        }
+        let pair = (filled("AWS_ACCESS_KEY_ID"), filled("AWS_SECRET_ACCESS_KEY"));
+        let (Some(id), Some(secret)) = pair else {
+            return Err(ProviderError::NoKey { kind, variable: BEARER });
+        };
+        let region = region.ok_or(ProviderError::NoBaseUrl { kind })?;
+        let credentials = Credentials::new(&id, &secret, filled("AWS_SESSION_TOKEN").as_deref());
+        let credentials = credentials.ok_or(ProviderError::BadKey { kind })?;
+        Ok(self.with_signer(Signer::new(credentials, region.trim(), "bedrock")))
     }
 }
 

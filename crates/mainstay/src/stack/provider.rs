@@ -11,6 +11,7 @@ use crate::{
     provider::Kind,
     route::{AttemptLayer, Stack, Target, TargetName},
     secret::{ApiKey, Redactor},
+    sigv4::{PayloadHashLayer, Signer},
     translate::TranslateLayer,
 };
 use bytes::Bytes;
@@ -37,6 +38,7 @@ pub struct Provider {
     name: Arc<str>,
     base_url: Option<Uri>,
     key: Option<ApiKey>,
+    signer: Option<Signer>,
     client: Option<Client>,
     timeout: TimeoutConfig,
     retry: RetryLayer,
@@ -63,6 +65,7 @@ impl Provider {
             name: kind.as_str().into(),
             base_url: None,
             key: None,
+            signer: None,
             client: None,
             timeout,
             retry: RetryLayer::new().with_budget(budget.clone()),
@@ -89,6 +92,13 @@ impl Provider {
     #[must_use]
     pub fn with_key(mut self, key: ApiKey) -> Self {
         self.key = Some(key);
+        self
+    }
+
+    /// Signs its requests instead of sending a key, as AWS wants them.
+    #[must_use]
+    pub fn with_signer(mut self, signer: Signer) -> Self {
+        self.signer = Some(signer);
         self
     }
 
@@ -141,7 +151,8 @@ impl Provider {
     /// # Errors
     /// As [`stack`](Self::stack).
     pub fn chat(&self) -> Result<Chat<Stack>, ProviderError> {
-        let redactor = Redactor::new(self.key.as_ref().map(ApiKey::expose));
+        let signing = self.signer.iter().flat_map(|signer| signer.credentials().secrets());
+        let redactor = Redactor::new(self.key.as_ref().map(ApiKey::expose).into_iter().chain(signing));
         Ok(Chat::new(self.stack()?).with_kind(self.kind).with_redactor(redactor))
     }
 
@@ -156,7 +167,7 @@ impl Provider {
         let Layers { stack, breaker, translate } = self.clone().layers(name.clone())?;
         let target = Target::new(name, stack)
             .with_breaker(breaker)
-            .with_own_key(self.key.is_some())
+            .with_own_key(self.key.is_some() || self.signer.is_some())
             .with_calls(move |call: &Call| translate.takes(call));
         Ok(match &self.budget {
             Some(budget) => target.with_budget(budget.clone()),
@@ -193,6 +204,13 @@ impl Provider {
         if let Some(key) = &self.key {
             endpoint = endpoint.with_key(key.clone());
         }
+        let hash = match &self.signer {
+            Some(signer) => {
+                endpoint = endpoint.with_signer(signer.clone());
+                PayloadHashLayer::new()
+            }
+            None => PayloadHashLayer::off(),
+        };
         let client = match &self.client {
             Some(client) => client.clone(),
             None => Client::new()?,
@@ -203,6 +221,7 @@ impl Provider {
         let stack = ServiceBuilder::new()
             .layer(DeadlineLayer::new())
             .layer(translate.clone())
+            .layer(hash)
             .layer(IdempotencyLayer::new())
             .layer(self.retry.clone())
             .layer(CircuitBreakerLayer::new(breaker.clone()))

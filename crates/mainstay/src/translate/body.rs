@@ -3,8 +3,11 @@
 use super::{TranslateLayer, out::Out, reply, request::Plan, stream::StreamTranslator};
 use crate::{
     dialect::Dialect,
-    judge::ReplyError,
-    sse::{Scanner, SseError},
+    judge::{
+        ReplyError,
+        framing::{Framing, Uncut, Unit},
+    },
+    sse::Event,
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -47,7 +50,7 @@ pin_project! {
 
 #[derive(Debug)]
 struct Stream {
-    scanner: Scanner,
+    framing: Framing,
     translator: StreamTranslator,
     caller: Dialect,
     out: Out,
@@ -66,8 +69,9 @@ impl<B> TranslateBody<B> {
 
     pub(super) fn stream(inner: B, layer: &TranslateLayer, plan: &Plan) -> Self {
         let stream = Stream {
-            scanner: Scanner::new().with_max_event(layer.max_event),
-            translator: StreamTranslator::new(layer.target.api, plan.caller, plan.wishes),
+            framing: Framing::of(layer.target.api.dialect(), layer.max_event),
+            translator: StreamTranslator::new(layer.target.api, plan.caller, plan.wishes)
+                .with_model(plan.model.clone()),
             caller: plan.caller.dialect(),
             out: Out::default(),
             error: None,
@@ -79,29 +83,49 @@ impl<B> TranslateBody<B> {
 impl Stream {
     /// Translates every event that is here. `Err`: nothing can follow.
     fn translate(&mut self) -> Result<(), BoxError> {
-        while let Some(block) = self.scanner.next_block().map_err(too_large)? {
-            if let Some(event) = &block.event {
-                self.translator.event(event, &mut self.out).map_err(reply::malformed)?;
-            }
+        while let Some(unit) = self.framing.next().map_err(uncut)? {
+            self.read(unit)?;
         }
         Ok(())
     }
 
     /// The end of the body below, which ended properly.
     fn finish(&mut self) -> Result<(), BoxError> {
-        while let Some(block) = self.scanner.finish().map_err(too_large)? {
-            if let Some(event) = &block.event {
-                self.translator.event(event, &mut self.out).map_err(reply::malformed)?;
-            }
+        while let Some(unit) = self.framing.finish().map_err(uncut)? {
+            self.read(unit)?;
         }
         self.translator.end(&mut self.out).map_err(reply::malformed)
     }
+
+    fn read(&mut self, unit: Unit) -> Result<(), BoxError> {
+        match event_of(unit) {
+            Some(event) => self.translator.event(&event, &mut self.out).map_err(reply::malformed),
+            None => Ok(()),
+        }
+    }
 }
 
-fn too_large(error: SseError) -> BoxError {
-    let SseError::EventTooLarge { limit } = error;
-    let verdict = Verdict::new(Class::TooLarge).with_committed(true);
-    Failed::new(verdict, ReplyError::EventTooLarge { limit }).into()
+/// The event of a unit, whichever way it was framed; `None` where there is none in it.
+pub(super) fn event_of(unit: Unit) -> Option<Event> {
+    match unit {
+        Unit::Block(block) => block.event,
+        Unit::Line(line) => (!line.data.is_empty()).then(|| Event::new("", line.data)),
+        Unit::Message(message) => {
+            let name = Bytes::copy_from_slice(message.header(":event-type").unwrap_or_default());
+            Some(Event::new(name, message.payload))
+        }
+    }
+}
+
+fn uncut(error: Uncut) -> BoxError {
+    match error {
+        Uncut::TooLarge { limit } => {
+            let verdict = Verdict::new(Class::TooLarge).with_committed(true);
+            Failed::new(verdict, ReplyError::EventTooLarge { limit }).into()
+        }
+        Uncut::Garbled { what } => reply::malformed(what),
+        Uncut::Half => reply::malformed("its stream ends inside an event"),
+    }
 }
 
 impl<B> Body for TranslateBody<B>
@@ -136,7 +160,7 @@ where
                 // Trailers of a stream say nothing to a caller of an LLM API.
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
-                        stream.scanner.push(data);
+                        stream.framing.push(data);
                         stream.translate()
                     }
                     Err(_) => Ok(()),

@@ -3,7 +3,7 @@
 //! A reply that is no stream is the same events at once, put together in an [`Answer`]. Text is carried as it stands
 //! inside a JSON string, escapes and all: it is not decoded on the way.
 
-use super::json::Json;
+use super::{json::Json, out::escape};
 use crate::dialect::Finish;
 use std::borrow::Cow;
 
@@ -175,6 +175,48 @@ pub(super) fn id_with(prefix: &str, theirs: Option<&str>) -> String {
 /// one table; the same whenever the same answer is read.
 pub(super) fn made_id(answer: &str, call: u64) -> String {
     format!("call_{:012x}_{call}", super::target::digest(answer) & 0xffff_ffff_ffff)
+}
+
+/// More tool calls in one answer are nobody's.
+pub(super) const MAX_CALLS: u64 = 1024;
+
+/// Tool calls of a dialect that tells each of them in one piece.
+#[derive(Debug, Default)]
+pub(super) struct WholeCalls {
+    answer: String,
+    count: u64,
+}
+
+impl WholeCalls {
+    /// Those of an answer that is told from others by this.
+    pub(super) fn of(answer: &str) -> Self {
+        Self { answer: answer.to_owned(), count: 0 }
+    }
+
+    /// One more. Its arguments are an object, or a string that holds one.
+    pub(super) fn push<'a>(
+        &mut self,
+        id: Option<Json<'a>>,
+        name: Option<Cow<'a, str>>,
+        arguments: Option<Json<'a>>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        if self.count == MAX_CALLS {
+            return Err("it calls too many tools");
+        }
+        let call = self.count;
+        self.count += 1;
+        let id = id.and_then(Json::text).filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| Cow::Owned(made_id(&self.answer, call)));
+        events.push(Event::Call { call, id, name: name.unwrap_or_default() });
+        let text = match arguments {
+            Some(text) if text.lit().is_some() => filled(Some(text)),
+            Some(object) => Some(Cow::Owned(escape(object.raw()))),
+            None => None,
+        };
+        events.push(Event::Arguments { call, text: text.unwrap_or(Cow::Borrowed("{}")) });
+        Ok(())
+    }
 }
 
 /// Seconds since 1970, for answers whose provider does not tell.

@@ -17,6 +17,8 @@ pub(super) struct Request<'a> {
     pub(super) include_usage: bool,
     /// The system's words, in order.
     pub(super) system: Vec<Lit<'a>>,
+    /// What goes before the turns is to be kept in the provider's cache up to the end of the system's words.
+    pub(super) system_mark: bool,
     /// User and assistant by turns: two of one role never follow each other.
     pub(super) turns: Vec<Turn<'a>>,
     pub(super) tools: Vec<Tool<'a>>,
@@ -91,6 +93,8 @@ pub(super) enum Part<'a> {
     Media(Media<'a>),
     Call(Call<'a>),
     Result(ToolResult<'a>),
+    /// All up to here is to be kept in the provider's cache. Only a target that has such marks sees them.
+    Mark,
 }
 
 /// An image, a document, a sound.
@@ -175,6 +179,8 @@ pub(super) struct Tool<'a> {
     /// A JSON schema of an object.
     pub(super) schema: Option<Cow<'a, str>>,
     pub(super) strict: Option<bool>,
+    /// The tools up to this one are to be kept in the provider's cache.
+    pub(super) mark: bool,
 }
 
 #[derive(Debug)]
@@ -295,6 +301,21 @@ impl<'a> Request<'a> {
             Some(turn) if turn.role == role => turn.parts.extend(parts),
             _ => self.turns.push(Turn { role, parts: parts.collect() }),
         }
+    }
+
+    /// Takes the marks out that say what a cache is to keep: they have no bearing on the answer.
+    pub(super) fn unmark(&mut self) {
+        fn unmark(parts: &mut Vec<Part<'_>>) {
+            parts.retain(|part| !matches!(part, Part::Mark));
+            for part in parts {
+                if let Part::Result(result) = part {
+                    unmark(&mut result.parts);
+                }
+            }
+        }
+        self.turns.iter_mut().for_each(|turn| unmark(&mut turn.parts));
+        self.turns.retain(|turn| !turn.parts.is_empty());
+        self.system_mark = false;
     }
 
     /// What the caller's request says that the answer depends on.

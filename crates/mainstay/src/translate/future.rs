@@ -84,7 +84,7 @@ where
                 StateProj::Calling { inner, layer, plan } => {
                     let (mut parts, body) = ready!(inner.poll(cx)).map_err(Into::into)?.into_parts();
                     let Some(plan) = plan.take() else { return Poll::Pending };
-                    if reply::is_stream(&parts, &plan) {
+                    if reply::is_stream(layer.target.api.dialect(), &parts, &plan) {
                         reply::stream_head(&mut parts, &plan);
                         let body = TranslateBody::stream(body, layer, &plan);
                         return Poll::Ready(Ok(Response::from_parts(parts, body)));

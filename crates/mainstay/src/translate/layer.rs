@@ -1,6 +1,6 @@
 //! The layer.
 
-use super::{Api, Translate, target::Target};
+use super::{Api, TargetApi, Translate, target::Target};
 use crate::{dialect::Dialect, peek::Call, provider::Kind, sse};
 use std::sync::Arc;
 use tower_layer::Layer;
@@ -44,8 +44,8 @@ impl TranslateLayer {
     #[must_use]
     pub fn with_responses(mut self) -> Self {
         let target = Arc::make_mut(&mut self.target);
-        if target.api == Api::Chat {
-            target.api = Api::Responses;
+        if target.api == TargetApi::Chat {
+            target.api = TargetApi::Responses;
             target.responses = true;
         }
         self
@@ -79,11 +79,14 @@ impl TranslateLayer {
 
     /// Whether the call is in the target's own dialect.
     pub(super) fn passes(&self, call: &Call) -> bool {
+        if self.target.api.is_target_only() {
+            return call.dialect == self.target.api.dialect();
+        }
         let same = call.family == self.target.api.dialect().error_family();
         // A provider of OpenAI's family has chat completions, or is asked for Responses only.
         let lacks = match call.dialect {
             Dialect::Responses => !self.target.responses,
-            Dialect::ChatCompletions => self.target.api == Api::Responses,
+            Dialect::ChatCompletions => self.target.api == TargetApi::Responses,
             _ => false,
         };
         same && !lacks

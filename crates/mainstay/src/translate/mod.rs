@@ -5,8 +5,9 @@
 //! back as the caller's SDK expects it. Judge, retry and breaker below see the provider's dialect only.
 //!
 //! Read and written are OpenAI's chat completions and Responses, Anthropic's Messages and Gemini's `generateContent`, each to
-//! each, whole and in streams. A provider of OpenAI's family is asked for chat completions; those that have Responses too
-//! get such calls untouched.
+//! each, whole and in streams. Ollama's own `/api/chat`, Cohere's `/v2/chat` and Bedrock's `Converse` are targets only: requests
+//! are written for them and their answers read. A provider of OpenAI's family is asked for chat completions; those that have
+//! Responses too get such calls untouched.
 //!
 //! Any other endpoint is one that the target does not have: [`Untranslatable`] with the code `unsupported_by_target`.
 //!
@@ -14,7 +15,8 @@
 //! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
 //! of which nothing is known here. [`lenient`](TranslateLayer::lenient), or [`Lenient`] on a call, drops it instead and lists it in the reply's
 //! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
-//! metadata, service tiers, thoughts of earlier turns and their signatures.
+//! metadata, service tiers, thoughts of earlier turns and their signatures. Marks of Anthropic's callers for the cache reach
+//! Bedrock, whose models have the same one.
 //!
 //! **Streams** are translated event by event, as they come. Blocks that a dialect wants one after the other are made so;
 //! tool calls that grow side by side are held back as far as that takes, at most 8 MiB. A stream that is cut stays cut: no
@@ -58,6 +60,8 @@
 mod balance;
 mod body;
 mod chat;
+mod cohere;
+mod converse;
 mod error;
 mod event;
 mod form;
@@ -66,7 +70,9 @@ mod gemini;
 mod json;
 mod layer;
 mod messages;
+mod ollama;
 mod out;
+mod parts;
 mod reply;
 mod request;
 mod responses;
@@ -84,7 +90,7 @@ pub use self::service::Translate;
 
 use crate::dialect::Dialect;
 
-/// A dialect that is read and written here.
+/// A dialect that callers speak: its requests are read here, its answers written, and both the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Api {
     Chat,
@@ -105,11 +111,48 @@ impl Api {
     }
 
     fn dialect(self) -> Dialect {
+        TargetApi::from(self).dialect()
+    }
+}
+
+/// A dialect that a provider is asked in: its requests are written here and its answers read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TargetApi {
+    Chat,
+    Messages,
+    Gemini,
+    Responses,
+    Ollama,
+    Cohere,
+    Converse,
+}
+
+impl TargetApi {
+    fn dialect(self) -> Dialect {
         match self {
-            Api::Chat => Dialect::ChatCompletions,
-            Api::Messages => Dialect::Messages,
-            Api::Gemini => Dialect::Gemini,
-            Api::Responses => Dialect::Responses,
+            TargetApi::Chat => Dialect::ChatCompletions,
+            TargetApi::Messages => Dialect::Messages,
+            TargetApi::Gemini => Dialect::Gemini,
+            TargetApi::Responses => Dialect::Responses,
+            TargetApi::Ollama => Dialect::Ollama,
+            TargetApi::Cohere => Dialect::Cohere,
+            TargetApi::Converse => Dialect::Converse,
+        }
+    }
+
+    /// Whether it is nobody's but this provider's: no path of it is a caller's too.
+    fn is_target_only(self) -> bool {
+        Api::of(self.dialect()).is_none()
+    }
+}
+
+impl From<Api> for TargetApi {
+    fn from(api: Api) -> Self {
+        match api {
+            Api::Chat => TargetApi::Chat,
+            Api::Messages => TargetApi::Messages,
+            Api::Gemini => TargetApi::Gemini,
+            Api::Responses => TargetApi::Responses,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{TranslateLayer, request::Plan, stream::translate_answer};
 use crate::{
     dialect::{self, Dialect, render_error, render_stream_error},
-    judge::{self, ErrorEvent, ReplyError},
+    judge::{self, ErrorEvent, ReplyError, framing::announces_stream},
     provider,
 };
 use bytes::Bytes;
@@ -20,14 +20,10 @@ const DROPPED: HeaderName = HeaderName::from_static("x-mainstay-dropped");
 const STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Whether a reply is a stream, or may be one since the caller asked for it and the server does not say.
-pub(super) fn is_stream(parts: &Parts, plan: &Plan) -> bool {
-    let kind = parts.headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let kind = kind.trim_ascii_start();
-    let named = kind
-        .get(..b"text/event-stream".len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(b"text/event-stream"));
-    parts.status.is_success() && (named || kind.is_empty() && plan.stream)
+/// Whether a reply of `dialect` is a stream, or may be one since the caller asked for it and the server does not say.
+pub(super) fn is_stream(dialect: Dialect, parts: &Parts, plan: &Plan) -> bool {
+    let untyped = parts.headers.get(header::CONTENT_TYPE).is_none_or(|kind| kind.is_empty());
+    parts.status.is_success() && (announces_stream(dialect, &parts.headers) || untyped && plan.stream)
 }
 
 pub(super) fn stream_head(parts: &mut Parts, plan: &Plan) {
@@ -59,7 +55,7 @@ pub(super) fn whole(
         return Ok(Response::from_parts(parts, body));
     }
     let (from, to) = (layer.target.api, plan.caller);
-    match translate_answer(from, to, plan.wishes, plan.stream, body) {
+    match translate_answer(from, to, plan.wishes, plan.stream, &plan.model, body) {
         Ok(text) => {
             head(&mut parts, if plan.stream { STREAM } else { JSON }, plan);
             Ok(Response::from_parts(parts, Bytes::from(text)))

@@ -1,18 +1,19 @@
 //! A request, from the caller's dialect to the target's.
 
 use super::{
-    Api, Lenient, TranslateLayer, chat,
+    Api, Lenient, TargetApi, TranslateLayer, chat, cohere, converse,
     error::{Losses, Refused, Untranslatable},
     form::{Request, Wishes},
     gemini,
     json::Json,
-    messages,
+    messages, ollama,
     out::Out,
     responses,
 };
 use crate::{body::RequestBody, dialect::ErrorFamily, peek::Call, route::AskedModel};
 use bytes::Bytes;
 use http::{HeaderValue, Uri, header, request::Parts};
+use std::sync::Arc;
 
 /// What is remembered of a call until its reply comes.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(super) struct Plan {
     pub(super) wishes: Wishes,
     /// Whether the caller asked for a stream.
     pub(super) stream: bool,
+    /// The model that is asked, for answers that do not name theirs.
+    pub(super) model: Arc<str>,
     /// The fields that were dropped.
     pub(super) dropped: Vec<String>,
 }
@@ -51,6 +54,10 @@ pub(super) fn translate(
     parts.uri = path.parse::<Uri>().map_err(|_| refused(Refused::wrong("model", "fits into no address")))?;
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if target.api.is_target_only() {
+        // What the caller takes is none of what comes.
+        parts.headers.remove(header::ACCEPT);
+    }
     parts.extensions.insert(call.in_dialect(target.api.dialect()));
     Ok((RequestBody::from(Bytes::from(text)), plan))
 }
@@ -64,34 +71,55 @@ fn write(
     losses: &mut Losses,
 ) -> Result<(String, String, Plan), Refused> {
     let target = &*layer.target;
-    let request: Request<'_> = match caller {
+    let mut request: Request<'_> = match caller {
         Api::Chat => chat::read(json)?,
         Api::Messages => messages::read(json)?,
         Api::Gemini => gemini::read(json, call.stream)?,
         Api::Responses => responses::read(json)?,
     };
+    if target.api != TargetApi::Converse {
+        request.unmark();
+    }
     let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);
     let mut out = Out::with_capacity(json.raw().len() + json.raw().len() / 16 + 512);
     let path = match target.api {
-        Api::Chat => {
+        TargetApi::Chat => {
             chat::write(&request, model, target, losses, &mut out)?;
             "/v1/chat/completions".to_owned()
         }
-        Api::Messages => {
+        TargetApi::Messages => {
             messages::write(&request, model, target, losses, &mut out)?;
             "/v1/messages".to_owned()
         }
-        Api::Gemini => {
+        TargetApi::Gemini => {
             gemini::write(&request, model, target, losses, &mut out)?;
             gemini::path(model, call.stream)
         }
-        Api::Responses => {
+        TargetApi::Responses => {
             responses::write(&request, model, target, losses, &mut out)?;
             "/v1/responses".to_owned()
         }
+        TargetApi::Ollama => {
+            ollama::write(&request, model, target, losses, &mut out)?;
+            "/api/chat".to_owned()
+        }
+        TargetApi::Cohere => {
+            cohere::write(&request, model, target, losses, &mut out)?;
+            "/v2/chat".to_owned()
+        }
+        TargetApi::Converse => {
+            converse::write(&request, model, target, losses, &mut out)?;
+            converse::path(model, call.stream)
+        }
     };
-    let plan = Plan { caller, wishes: request.wishes(), stream: call.stream, dropped: Vec::new() };
+    let plan = Plan {
+        caller,
+        wishes: request.wishes(),
+        stream: call.stream,
+        model: model.into(),
+        dropped: Vec::new(),
+    };
     Ok((out.finish(), path, plan))
 }
 

@@ -1,16 +1,17 @@
 //! A reply translated from one dialect to another: whole, or event by event.
 
 use super::{
-    Api, chat,
+    Api, TargetApi, chat, cohere, converse,
     event::{Answer, Event},
     form::Wishes,
     gemini,
     json::Json,
-    messages,
+    messages, ollama,
     out::Out,
     responses,
 };
 use crate::sse;
+use std::{borrow::Cow, sync::Arc};
 
 /// Reads a provider's events.
 #[derive(Debug)]
@@ -19,6 +20,52 @@ enum Reader {
     Messages(messages::Events),
     Gemini(gemini::Events),
     Responses(responses::Events),
+    Ollama(ollama::Events),
+    Cohere(cohere::Events),
+    Converse(converse::Events),
+}
+
+impl Reader {
+    fn new(from: TargetApi) -> Self {
+        match from {
+            TargetApi::Chat => Reader::Chat(chat::Events::default()),
+            TargetApi::Messages => Reader::Messages(messages::Events::default()),
+            TargetApi::Gemini => Reader::Gemini(gemini::Events::default()),
+            TargetApi::Responses => Reader::Responses(responses::Events::default()),
+            TargetApi::Ollama => Reader::Ollama(ollama::Events::default()),
+            TargetApi::Cohere => Reader::Cohere(cohere::Events::default()),
+            TargetApi::Converse => Reader::Converse(converse::Events::default()),
+        }
+    }
+
+    fn read<'a>(
+        &mut self,
+        name: &str,
+        json: Json<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        match self {
+            Reader::Chat(reader) => reader.read(json, events),
+            Reader::Messages(reader) => reader.read(name, json, events),
+            Reader::Gemini(reader) => reader.read(json, events),
+            Reader::Responses(reader) => reader.read(name, json, events),
+            Reader::Ollama(reader) => reader.read(json, events),
+            Reader::Cohere(reader) => reader.read(json, events),
+            Reader::Converse(reader) => reader.read(json, events),
+        }
+    }
+
+    fn end(&mut self, events: &mut Vec<Event<'_>>) {
+        match self {
+            Reader::Chat(reader) => reader.end(events),
+            Reader::Messages(reader) => reader.end(events),
+            Reader::Gemini(reader) => reader.end(events),
+            Reader::Responses(reader) => reader.end(events),
+            Reader::Ollama(reader) => reader.end(events),
+            Reader::Cohere(reader) => reader.end(events),
+            Reader::Converse(reader) => reader.end(events),
+        }
+    }
 }
 
 /// Writes the caller's.
@@ -48,6 +95,14 @@ impl Writer {
             Writer::Responses(stream) => stream.write(event, out),
         }
     }
+
+    /// What cannot be written whole is not written at all: the error that follows must not stand in the midst of an event.
+    fn write_all(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
+        events.into_iter().try_for_each(|event| {
+            let before = out.len();
+            self.write(event, out).inspect_err(|_| out.truncate(before))
+        })
+    }
 }
 
 /// A stream on its way from a provider to a caller.
@@ -55,17 +110,18 @@ impl Writer {
 pub(super) struct StreamTranslator {
     reader: Reader,
     writer: Writer,
+    model: Arc<str>,
 }
 
 impl StreamTranslator {
-    pub(super) fn new(from: Api, to: Api, wishes: Wishes) -> Self {
-        let reader = match from {
-            Api::Chat => Reader::Chat(chat::Events::default()),
-            Api::Messages => Reader::Messages(messages::Events::default()),
-            Api::Gemini => Reader::Gemini(gemini::Events::default()),
-            Api::Responses => Reader::Responses(responses::Events::default()),
-        };
-        Self { reader, writer: Writer::new(to, wishes) }
+    pub(super) fn new(from: impl Into<TargetApi>, to: Api, wishes: Wishes) -> Self {
+        Self { reader: Reader::new(from.into()), writer: Writer::new(to, wishes), model: Arc::default() }
+    }
+
+    /// The model that was asked, for a stream that does not name its own.
+    pub(super) fn with_model(mut self, model: Arc<str>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Translates an event; what it becomes, if anything, is added to `out`.
@@ -75,7 +131,7 @@ impl StreamTranslator {
     pub(super) fn event(&mut self, event: &sse::Event, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
         if event.is_done() {
-            self.read_end(&mut events);
+            self.reader.end(&mut events);
         } else {
             let data = event.data().trim_ascii();
             let sign_of_life = data.is_empty() || matches!(event.name_bytes(), b"ping" | b"keepalive");
@@ -83,29 +139,17 @@ impl StreamTranslator {
                 return Ok(());
             }
             let json = Json::check(data, false).map_err(|_| "an event of its stream is not JSON")?;
-            match &mut self.reader {
-                Reader::Chat(reader) => reader.read(json, &mut events)?,
-                Reader::Messages(reader) => reader.read(event.name(), json, &mut events)?,
-                Reader::Gemini(reader) => reader.read(json, &mut events)?,
-                Reader::Responses(reader) => reader.read(event.name(), json, &mut events)?,
-            }
+            self.reader.read(event.name(), json, &mut events)?;
+            name_model(&mut events, &self.model);
         }
-        self.write(events, out)
+        self.writer.write_all(events, out)
     }
 
     /// The provider's stream is at its end, and whole.
     pub(super) fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
-        self.read_end(&mut events);
-        self.write(events, out)
-    }
-
-    /// What cannot be written whole is not written at all: the error that follows must not stand in the midst of an event.
-    fn write(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
-        events.into_iter().try_for_each(|event| {
-            let before = out.len();
-            self.writer.write(event, out).inspect_err(|_| out.truncate(before))
-        })
+        self.reader.end(&mut events);
+        self.writer.write_all(events, out)
     }
 
     /// The number that the next event of the caller's stream would have.
@@ -115,14 +159,12 @@ impl StreamTranslator {
             _ => 0,
         }
     }
+}
 
-    fn read_end(&mut self, events: &mut Vec<Event<'_>>) {
-        match &mut self.reader {
-            Reader::Chat(reader) => reader.end(events),
-            Reader::Messages(reader) => reader.end(events),
-            Reader::Gemini(reader) => reader.end(events),
-            Reader::Responses(reader) => reader.end(events),
-        }
+/// Says which model answers, where the answer does not.
+fn name_model<'a>(events: &mut [Event<'a>], asked: &'a str) {
+    if let Some(Event::Start { model: model @ None, .. }) = events.first_mut() {
+        *model = (!asked.is_empty()).then_some(Cow::Borrowed(asked));
     }
 }
 
@@ -131,20 +173,25 @@ impl StreamTranslator {
 /// # Errors
 /// What is wrong with the provider's answer.
 pub(super) fn translate_answer(
-    from: Api,
+    from: impl Into<TargetApi>,
     to: Api,
     wishes: Wishes,
     stream: bool,
+    asked: &str,
     body: &[u8],
 ) -> Result<String, &'static str> {
     let json = Json::check(body, false).map_err(|_| "it is not JSON")?;
     let mut events = Vec::new();
-    match from {
-        Api::Chat => chat::read_answer(json, &mut events)?,
-        Api::Messages => messages::read_answer(json, &mut events)?,
-        Api::Gemini => gemini::read_answer(json, &mut events)?,
-        Api::Responses => responses::read_answer(json, &mut events)?,
+    match from.into() {
+        TargetApi::Chat => chat::read_answer(json, &mut events)?,
+        TargetApi::Messages => messages::read_answer(json, &mut events)?,
+        TargetApi::Gemini => gemini::read_answer(json, &mut events)?,
+        TargetApi::Responses => responses::read_answer(json, &mut events)?,
+        TargetApi::Ollama => ollama::read_answer(json, &mut events)?,
+        TargetApi::Cohere => cohere::read_answer(json, &mut events)?,
+        TargetApi::Converse => converse::read_answer(json, &mut events)?,
     }
+    name_model(&mut events, asked);
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
         let mut writer = Writer::new(to, wishes);

@@ -1,6 +1,6 @@
 //! What a translation must know about the provider that it writes for.
 
-use super::Api;
+use super::TargetApi;
 use crate::provider::{Kind, Native};
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,7 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 pub(super) struct Target {
     /// For messages: the name in the configuration, or the provider's.
     pub(super) name: Arc<str>,
-    pub(super) api: Api,
+    pub(super) api: TargetApi,
     /// Written where the API demands a limit and the caller gave none.
     pub(super) default_max_tokens: u32,
     /// Which of OpenAI's two names the limit goes by.
@@ -26,6 +26,8 @@ pub(super) struct Target {
 pub(super) enum IdStyle {
     /// `[a-zA-Z0-9_-]`, as long as one likes (Anthropic).
     Word,
+    /// The same, and at most 64 of them (Bedrock).
+    ShortWord,
     /// At most 40 bytes (OpenAI).
     Short,
     /// Nine letters or digits (Mistral).
@@ -36,10 +38,13 @@ impl Target {
     pub(super) fn new(kind: Kind) -> Self {
         let profile = kind.profile();
         let api = match profile.native {
-            Native::OpenAi if kind == Kind::OpenAiResponses => Api::Responses,
-            Native::OpenAi => Api::Chat,
-            Native::Anthropic => Api::Messages,
-            Native::Gemini => Api::Gemini,
+            Native::OpenAi if kind == Kind::OpenAiResponses => TargetApi::Responses,
+            Native::OpenAi => TargetApi::Chat,
+            Native::Anthropic => TargetApi::Messages,
+            Native::Gemini => TargetApi::Gemini,
+            Native::Ollama => TargetApi::Ollama,
+            Native::Cohere => TargetApi::Cohere,
+            Native::Converse => TargetApi::Converse,
         };
         Self {
             name: profile.name.into(),
@@ -58,7 +63,8 @@ impl Target {
             stream_options: kind != Kind::Mistral,
             ids: match (api, kind) {
                 (_, Kind::Mistral) => IdStyle::Nine,
-                (Api::Messages, _) => IdStyle::Word,
+                (TargetApi::Messages, _) => IdStyle::Word,
+                (TargetApi::Converse, _) => IdStyle::ShortWord,
                 _ => IdStyle::Short,
             },
         }
@@ -73,6 +79,8 @@ pub(super) fn fit_id(id: &str, style: IdStyle) -> Cow<'_, str> {
         IdStyle::Word => {
             Cow::Owned(id.chars().map(|c| if c.is_ascii() && is_word(c as u8) { c } else { '_' }).collect())
         }
+        IdStyle::ShortWord if (1..=64).contains(&id.len()) && id.bytes().all(is_word) => Cow::Borrowed(id),
+        IdStyle::ShortWord => Cow::Owned(format!("call_{:016x}", digest(id))),
         IdStyle::Short if id.len() <= 40 => Cow::Borrowed(id),
         IdStyle::Short => Cow::Owned(format!("call_{:016x}", digest(id))),
         IdStyle::Nine if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -91,7 +99,7 @@ pub(super) fn fit_id(id: &str, style: IdStyle) -> Cow<'_, str> {
     }
 }
 
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
@@ -119,5 +127,10 @@ mod tests {
             assert!(nine.len() == 9 && nine.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{nine}");
         }
         assert_eq!(fit_id("abcdef123", IdStyle::Nine), "abcdef123");
+        assert_eq!(fit_id("tooluse_a-B", IdStyle::ShortWord), "tooluse_a-B");
+        for id in ["functions.run:0", "", &long, &"x".repeat(65)] {
+            let word = fit_id(id, IdStyle::ShortWord);
+            assert!((1..=64).contains(&word.len()) && word.bytes().all(is_word), "{word}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `api_key_env`, `api_key_file` and `ca_file`: read once, here, at the start.
+//! Keys from variables and files, and `ca_file`: read once, here, at the start.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub(super) fn api_key(t: &mut Table<'_>) -> Option<Option<ApiKey>> {
     }
 }
 
-fn from_env(v: &Value<'_>) -> Option<ApiKey> {
+pub(super) fn from_env(v: &Value<'_>) -> Option<ApiKey> {
     const EXPECTED: &str = "the name of an environment variable, such as \"OPENAI_API_KEY\"";
     let Some(name) = v.raw_text() else { return v.wrong_unseen(EXPECTED) };
     if !is_variable(name) {

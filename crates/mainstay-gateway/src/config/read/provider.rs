@@ -5,6 +5,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::doc::{Table, Value, any_of, offer, shown};
 use super::super::secret::Proxy;
 use super::super::settings::{BaseUrl, Protocol, Provider, Tables};
+use super::aws::Keys;
 use super::capabilities::capabilities;
 use super::credentials::{api_key, ca_file};
 use super::tables::{Of, four, home};
@@ -42,8 +43,11 @@ fn wrong_name(name: &str) -> Option<String> {
 
 fn provider(name: &str, mut t: Table<'_>, mut tables: Tables) -> Option<Provider> {
     let kind = kind(&mut t);
-    let base = base(&mut t, kind);
+    let keys = Keys::take(&mut t);
+    let base = base(&mut t, kind, &keys);
     let api_key = api_key(&mut t);
+    let has_key = api_key.as_ref().is_none_or(Option::is_some);
+    let aws = keys.read(kind, has_key, base.as_ref().and_then(|base| base.uri().host()));
     let headers = t.get("headers").and_then(|v| headers(&v)).unwrap_or_default();
     let models = t.get("models").and_then(|v| models(&v)).unwrap_or_default();
     let mut default_max_tokens = 8192;
@@ -72,6 +76,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Tables) -> Option<Provider
         kind: kind?,
         base_url: base?,
         api_key: api_key?,
+        aws: aws?,
         headers,
         models,
         default_max_tokens,
@@ -101,9 +106,12 @@ fn kind(t: &mut Table<'_>) -> Option<Kind> {
     })
 }
 
-fn base(t: &mut Table<'_>, kind: Option<Kind>) -> Option<BaseUrl> {
+fn base(t: &mut Table<'_>, kind: Option<Kind>, keys: &Keys<'_>) -> Option<BaseUrl> {
     if let Some(value) = t.get("base_url") {
         return base_url(&value, kind);
+    }
+    if let Some(url) = keys.base_url(kind) {
+        return super::url::parse_base(&url).ok();
     }
     // Without a kind there has been a refusal already.
     match kind?.profile().base_url {

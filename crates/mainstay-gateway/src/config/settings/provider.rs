@@ -17,8 +17,10 @@ pub struct Provider {
     pub kind: Kind,
     /// Where it lives. Without a trailing slash.
     pub base_url: BaseUrl,
-    /// Its key; `None` passes the caller's own credentials on.
+    /// Its key; `None` passes the caller's own credentials on, unless requests are signed.
     pub api_key: Option<ApiKey>,
+    /// How requests are signed, in place of a key.
+    pub aws: Option<Aws>,
     /// Sent with every request. All are marked sensitive, so that `Debug` shows no value.
     pub headers: HeaderMap,
     /// What `GET /v1/models` lists for it.
@@ -58,6 +60,27 @@ impl Provider {
             limits: self.limits.clone(),
         }
     }
+
+    /// Every secret of it that may be in text, to be cut out there.
+    pub fn keys(&self) -> impl Iterator<Item = &ApiKey> {
+        let signing = self.aws.iter().flat_map(|aws| {
+            [Some(&aws.access_key_id), Some(&aws.secret_access_key), aws.session_token.as_ref()]
+        });
+        self.api_key.iter().chain(signing.flatten())
+    }
+}
+
+/// A key pair that requests to AWS are signed with.
+#[derive(Clone, Debug)]
+pub struct Aws {
+    /// The key's id.
+    pub access_key_id: ApiKey,
+    /// Its secret.
+    pub secret_access_key: ApiKey,
+    /// The token that belongs to temporary credentials.
+    pub session_token: Option<ApiKey>,
+    /// The region that requests are signed for.
+    pub region: String,
 }
 
 /// Which HTTP is spoken to a provider.

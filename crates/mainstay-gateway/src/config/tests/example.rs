@@ -21,7 +21,8 @@ fn load(text: &str) -> Config {
     std::fs::create_dir(folder.path().join("secrets")).unwrap();
     std::fs::write(folder.path().join("secrets/internal.key"), "sk-internal\n").unwrap();
     std::fs::write(folder.path().join("secrets/internal-ca.pem"), "-----BEGIN CERTIFICATE-----\n").unwrap();
-    let env = |name: &str| (name == "OPENAI_API_KEY").then(|| "sk-test".to_owned());
+    let env =
+        |name: &str| (name == "OPENAI_API_KEY" || name.starts_with("AWS_")).then(|| "sk-test".to_owned());
     let file = folder.path().join("mainstay.toml");
     Config::parse(text, file.to_str().unwrap(), &env).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -50,6 +51,9 @@ fn with_every_setting_taken_up_it_still_means_the_defaults() {
     assert_eq!((provider.protocol, provider.h2_connections), (plain.protocol, plain.h2_connections));
     assert!(matches!(provider.proxy, Proxy::Env));
     assert_eq!((config.routes.len(), config.prices.len()), (3, 2));
+    let bedrock = config.provider("bedrock").unwrap();
+    assert_eq!(bedrock.base_url.as_str(), "https://bedrock-runtime.us-east-1.amazonaws.com");
+    assert!(bedrock.aws.as_ref().is_some_and(|aws| aws.session_token.is_some()));
 }
 
 #[test]

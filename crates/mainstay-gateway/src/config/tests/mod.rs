@@ -1,6 +1,7 @@
 //! What the configuration must do.
 
 mod accepted;
+mod aws;
 mod capable;
 mod defaults;
 mod example;

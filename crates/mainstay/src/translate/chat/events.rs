@@ -4,16 +4,13 @@ use super::answer::{read_tokens, reason, write_tokens};
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Event, Tokens, conclude, filled, id_with, made_id, now},
+        event::{Event, MAX_CALLS, Tokens, conclude, filled, id_with, made_id, now},
         form::Wishes,
         json::Json,
         out::Out,
     },
 };
 use std::borrow::Cow;
-
-/// More tool calls in one answer are nobody's.
-const MAX_CALLS: usize = 1024;
 
 /// Arguments that are held until the name of their call is known.
 const MAX_EARLY: usize = 1 << 20;
@@ -165,7 +162,7 @@ impl Events {
         };
         let call = match found {
             Some(call) => call,
-            None if self.calls.len() == MAX_CALLS => return Err("it calls too many tools"),
+            None if self.calls.len() as u64 == MAX_CALLS => return Err("it calls too many tools"),
             None => {
                 let id = id.map_or_else(|| made_id(&self.id, self.calls.len() as u64), Cow::into_owned);
                 self.calls.push(Begun { index, id, early: Some(String::new()) });

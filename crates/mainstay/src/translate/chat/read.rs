@@ -302,6 +302,7 @@ pub(in crate::translate) fn function_tool<'a>(at: &str, function: Json<'a>) -> R
             None => None,
         },
         strict: function.get("strict").and_then(Json::as_bool),
+        mark: false,
     })
 }
 

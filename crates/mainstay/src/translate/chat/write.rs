@@ -1,11 +1,12 @@
 //! Writing a request for `/v1/chat/completions`.
 
+use super::messages::write_messages;
 use crate::translate::{
     error::{Losses, Refused},
-    form::{Choice, Effort, Format, Media, MediaKind, Part, Request, Role, Source, ToolResult},
-    json::Lit,
-    out::{Out, safe},
-    target::{Target, fit_id},
+    form::{Choice, Effort, Format, Request},
+    out::Out,
+    parts::{lose_rest, write_numbers, write_stops},
+    target::Target,
 };
 
 /// OpenAI refuses longer ids of end users, where other providers' own may be longer.
@@ -18,23 +19,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for param in &request.rest {
-        losses.lose(&**param)?;
-    }
+    lose_rest(request, losses)?;
     out.open('{').field_str("model", model);
-    out.key("messages").open('[');
-    if !request.system.is_empty() {
-        out.open('{').field_str("role", "system").key("content");
-        join(out, &request.system);
-        out.close('}');
-    }
-    for turn in &request.turns {
-        match turn.role {
-            Role::User => write_user(&turn.parts, target, losses, out)?,
-            Role::Assistant => write_assistant(&turn.parts, target, losses, out)?,
-        }
-    }
-    out.close(']');
+    write_messages(request, target, losses, out)?;
     write_tools(request, out);
     if let Some(most) = request.max_tokens {
         out.field_number(
@@ -42,23 +29,21 @@ pub(in crate::translate) fn write(
             most,
         );
     }
-    let numbers = [
-        ("temperature", request.temperature),
-        ("top_p", request.top_p),
-        ("seed", request.seed),
-        ("frequency_penalty", request.frequency_penalty),
-        ("presence_penalty", request.presence_penalty),
-        ("n", request.n),
-    ];
-    for (name, number) in numbers {
-        if let Some(number) = number {
-            out.field_raw(name, number.digits);
-        }
-    }
+    write_numbers(
+        [
+            ("temperature", request.temperature),
+            ("top_p", request.top_p),
+            ("seed", request.seed),
+            ("frequency_penalty", request.frequency_penalty),
+            ("presence_penalty", request.presence_penalty),
+            ("n", request.n),
+        ],
+        out,
+    );
     if let Some(top_k) = request.top_k {
         losses.lose(top_k.name)?;
     }
-    write_stop(request, losses, out)?;
+    write_stops(request, "stop", 4, "it takes 4 at most", losses, out)?;
     if let Some(format) = &request.format {
         write_format(format, out);
     }
@@ -90,174 +75,6 @@ pub(in crate::translate) fn effort_word(effort: Effort) -> Option<&'static str> 
         Effort::High => "high",
         Effort::XHigh | Effort::Max => "xhigh",
     })
-}
-
-/// Several texts as one, a line each.
-pub(in crate::translate) fn join(out: &mut Out, texts: &[Lit<'_>]) {
-    let pieces =
-        texts.iter().enumerate().flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]);
-    out.pieces(pieces);
-}
-
-fn write_user(
-    parts: &[Part<'_>],
-    target: &Target,
-    losses: &mut Losses,
-    out: &mut Out,
-) -> Result<(), Refused> {
-    // The tools' words first, a message each; what they showed follows with the user's own.
-    for part in parts {
-        if let Part::Result(result) = part {
-            write_result(result, target, losses, out)?;
-        }
-    }
-    let shown = parts.iter().flat_map(|part| match part {
-        Part::Result(result) => result.parts.as_slice(),
-        other => std::slice::from_ref(other),
-    });
-    let from_tool = |part: &Part<'_>| matches!(part, Part::Media(_));
-    let own = parts.iter().filter(|part| !matches!(part, Part::Result(_)));
-    let lone = match (own.clone().next(), own.clone().count()) {
-        (Some(Part::Text(text)), 1) if !shown.clone().any(from_tool) => Some(*text),
-        (None, _) if !shown.clone().any(from_tool) => return Ok(()),
-        _ => None,
-    };
-    out.open('{').field_str("role", "user");
-    if let Some(text) = lone {
-        out.field_lit("content", text);
-    } else {
-        out.key("content").open('[');
-        for part in parts {
-            match part {
-                Part::Result(result) => {
-                    for media in result.parts.iter().filter(|part| from_tool(part)) {
-                        write_part(media, losses, out)?;
-                    }
-                }
-                part => write_part(part, losses, out)?,
-            }
-        }
-        out.close(']');
-    }
-    out.close('}');
-    Ok(())
-}
-
-fn write_result(
-    result: &ToolResult<'_>,
-    target: &Target,
-    _losses: &mut Losses,
-    out: &mut Out,
-) -> Result<(), Refused> {
-    out.open('{').field_str("role", "tool");
-    out.field_str("tool_call_id", &fit_id(&result.id, target.ids));
-    let texts: Vec<Lit<'_>> = result
-        .parts
-        .iter()
-        .filter_map(|part| if let Part::Text(text) = part { Some(*text) } else { None })
-        .collect();
-    match result.object {
-        Some(object) => {
-            out.field_str("content", object.raw());
-        }
-        None => {
-            out.key("content");
-            join(out, &texts);
-        }
-    }
-    out.close('}');
-    Ok(())
-}
-
-fn write_part(part: &Part<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    match part {
-        Part::Text(text) => {
-            out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
-        }
-        Part::Media(media) => write_media(media, losses, out)?,
-        Part::Call(_) | Part::Result(_) => {}
-    }
-    Ok(())
-}
-
-fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    match (media.kind, &media.source) {
-        (MediaKind::Image, Source::Data { media: kind, data }) => {
-            out.open('{').field_str("type", "image_url").key("image_url").open('{');
-            out.key("url").pieces(["data:", &safe(kind), ";base64,", &safe(data)]);
-            out.close('}').close('}');
-        }
-        (MediaKind::Image, Source::Url { url, .. }) => {
-            out.open('{').field_str("type", "image_url").key("image_url").open('{');
-            out.field_str("url", url).close('}').close('}');
-        }
-        (MediaKind::Audio, Source::Data { media: kind, data }) => {
-            let format = kind.rsplit('/').next().unwrap_or("wav");
-            out.open('{').field_str("type", "input_audio").key("input_audio").open('{');
-            out.field_str("format", if format == "mpeg" { "mp3" } else { format });
-            out.key("data").pieces([&*safe(data)]).close('}').close('}');
-        }
-        (MediaKind::File, Source::Data { media: kind, data }) => {
-            out.open('{').field_str("type", "file").key("file").open('{');
-            match media.name {
-                Some(name) => out.field_lit("filename", name),
-                // Without a name the file is refused.
-                None => out.field_str("filename", "document.pdf"),
-            };
-            out.key("file_data").pieces(["data:", &safe(kind), ";base64,", &safe(data)]);
-            out.close('}').close('}');
-        }
-        (MediaKind::File, Source::Text(text)) => {
-            out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
-        }
-        (_, Source::Url { .. }) => {
-            losses.because(&*media.param, "it is taken as data only, not by its address")?
-        }
-        (_, Source::Foreign) => {
-            losses.because(&*media.param, "it names something that only the other provider has")?;
-        }
-        _ => losses.lose(&*media.param)?,
-    }
-    Ok(())
-}
-
-fn write_assistant(
-    parts: &[Part<'_>],
-    target: &Target,
-    losses: &mut Losses,
-    out: &mut Out,
-) -> Result<(), Refused> {
-    out.open('{').field_str("role", "assistant");
-    let texts =
-        parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text.inner()) } else { None });
-    if texts.clone().next().is_some() {
-        out.key("content").pieces(texts);
-    } else {
-        out.field_raw("content", "null");
-    }
-    for part in parts {
-        if let Part::Media(media) = part {
-            losses.because(&*media.param, "the assistant's turns hold text and tool calls only")?;
-        }
-    }
-    let mut calls = parts
-        .iter()
-        .filter_map(|part| if let Part::Call(call) = part { Some(call) } else { None })
-        .peekable();
-    if calls.peek().is_some() {
-        out.key("tool_calls").open('[');
-        for call in calls {
-            out.open('{').field_str("id", &fit_id(&call.id, target.ids)).field_str("type", "function");
-            out.key("function")
-                .open('{')
-                .field_str("name", &call.name)
-                .field_str("arguments", &call.arguments);
-            out.close('}').close('}');
-        }
-        out.close(']');
-    }
-    out.close('}');
-    Ok(())
 }
 
 fn write_tools(request: &Request<'_>, out: &mut Out) {
@@ -331,21 +148,6 @@ pub(in crate::translate) fn write_choice(choice: &Choice<'_>, flat: bool, out: &
             }
         }
     }
-}
-
-fn write_stop(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    const MOST: usize = 4;
-    if request.stop.len() > MOST {
-        losses.because(request.stop_name, "it takes 4 at most")?;
-    }
-    if !request.stop.is_empty() {
-        out.key("stop").open('[');
-        for stop in request.stop.iter().take(MOST) {
-            out.pieces([stop.inner()]);
-        }
-        out.close(']');
-    }
-    Ok(())
 }
 
 fn write_format(format: &Format<'_>, out: &mut Out) {

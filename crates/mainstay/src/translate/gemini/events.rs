@@ -5,11 +5,11 @@ use crate::{
     dialect::Finish,
     translate::{
         balance::Balance,
-        event::{Event, Tokens, conclude, filled, made_id},
+        event::{Event, Tokens, WholeCalls, conclude, filled},
         form::Wishes,
         json::Json,
         messages::is_input,
-        out::{Out, escape},
+        out::Out,
     },
 };
 use std::borrow::Cow;
@@ -17,16 +17,12 @@ use std::borrow::Cow;
 /// How much is held of tool calls, which are told whole.
 const MAX_HELD: usize = 8 << 20;
 
-/// More tool calls in one answer are nobody's.
-const MAX_CALLS: u64 = 1024;
-
 /// Reads responses, each of which is a piece of the answer.
 #[derive(Debug, Default)]
 pub(in crate::translate) struct Events {
     started: bool,
     ended: bool,
-    calls: u64,
-    id: String,
+    calls: WholeCalls,
 }
 
 impl Events {
@@ -42,7 +38,7 @@ impl Events {
             response.pick(["responseId", "modelVersion", "promptFeedback", "candidates", "usageMetadata"]);
         if !std::mem::replace(&mut self.started, true) {
             let (id, model) = (id.and_then(Json::text), model.and_then(Json::text));
-            self.id = id.as_deref().unwrap_or_default().to_owned();
+            self.calls = WholeCalls::of(id.as_deref().unwrap_or_default());
             events.push(Event::Start { id, model, created: None });
         }
         if feedback.and_then(|feedback| feedback.get("blockReason")).is_some() {
@@ -76,18 +72,8 @@ impl Events {
             events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
         }
         let Some(function) = function else { return Ok(()) };
-        if self.calls == MAX_CALLS {
-            return Err("it calls too many tools");
-        }
-        let call = self.calls;
-        self.calls += 1;
-        let id = function.get("id").and_then(Json::text).filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| Cow::Owned(made_id(&self.id, call)));
-        let name = function.get("name").and_then(Json::text).unwrap_or_default();
-        events.push(Event::Call { call, id, name });
-        let arguments = function.get("args").map_or("{}", Json::raw);
-        events.push(Event::Arguments { call, text: Cow::Owned(escape(arguments)) });
-        Ok(())
+        let [id, name, arguments] = function.pick(["id", "name", "args"]);
+        self.calls.push(id, name.and_then(Json::text), arguments, events)
     }
 
     pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {

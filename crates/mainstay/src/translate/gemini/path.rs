@@ -1,5 +1,7 @@
 //! Addresses, which name the model.
 
+use crate::translate::parts::path_segment;
+
 /// The path of a call to `model`.
 pub(in crate::translate) fn path(model: &str, stream: bool) -> String {
     let model = encoded(model);
@@ -28,18 +30,7 @@ pub(in crate::translate) fn renamed(path_and_query: &str, model: &str) -> Option
 
 /// A model's name as a segment of a path.
 fn encoded(model: &str) -> String {
-    use std::fmt::Write;
-    let model = model.strip_prefix("models/").unwrap_or(model);
-    let mut out = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'@') {
-            out.push(char::from(byte));
-        } else {
-            // Writing into a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    path_segment(model.strip_prefix("models/").unwrap_or(model))
 }
 
 #[cfg(test)]

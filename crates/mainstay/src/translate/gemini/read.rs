@@ -234,6 +234,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
                         description: function.get("description").and_then(Json::lit),
                         schema,
                         strict: None,
+                        mark: false,
                     });
                 }
             }

@@ -3,14 +3,13 @@
 use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Media, Part, Reasoning, Request, Role, Source, ToolResult},
-    json::Lit,
     out::{Out, safe},
+    parts::{
+        FETCHES_NOTHING, FOREIGN, Names, lose_one_at_a_time, lose_rest, lose_several, texts, wordless,
+        write_lines, write_numbers, write_stops,
+    },
     target::Target,
 };
-use std::collections::HashMap;
-
-/// Names of called tools by the ids of the calls: results are told by name here.
-type Names<'r> = HashMap<&'r str, &'r str>;
 
 pub(in crate::translate) fn write(
     request: &Request<'_>,
@@ -19,15 +18,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for param in &request.rest {
-        losses.lose(&**param)?;
-    }
-    if let Some(n) = request.n.filter(|n| n.value() != 1.0) {
-        losses.lose(n.name)?;
-    }
-    if let Some(param) = request.one_tool_at_a_time.filter(|_| !request.tools.is_empty()) {
-        losses.lose(param)?;
-    }
+    lose_rest(request, losses)?;
+    lose_several(request, losses)?;
+    lose_one_at_a_time(request, losses)?;
     out.open('{');
     let mut system = request.system.iter().filter(|text| !text.is_empty()).peekable();
     if system.peek().is_some() {
@@ -50,7 +43,7 @@ fn write_contents(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let mut names = Names::new();
+    let mut names = Names::default();
     let mut written = false;
     out.key("contents").open('[');
     for turn in &request.turns {
@@ -68,7 +61,7 @@ fn write_contents(
                 }
                 Part::Media(media) => write_media(media, losses, out)?,
                 Part::Call(call) => {
-                    names.insert(&call.id, &call.name);
+                    names.learn(call);
                     out.open('{').key("functionCall").open('{').field_str("id", &call.id);
                     out.field_str("name", &call.name).field_raw("args", call.arguments.trim()).close('}');
                     // The signature of the thought behind the call did not survive the caller's dialect; newer models
@@ -79,12 +72,13 @@ fn write_contents(
                     out.close('}');
                 }
                 Part::Result(result) => write_result(result, &names, losses, out)?,
+                Part::Mark => {}
             }
         }
         out.close(']').close('}');
     }
     out.close(']');
-    if written { Ok(()) } else { Err(Refused::wrong("messages", "hold no word of a user or an assistant")) }
+    if written { Ok(()) } else { Err(wordless()) }
 }
 
 fn is_nothing(part: &Part<'_>) -> bool {
@@ -106,23 +100,17 @@ fn write_result(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let name = result.name.as_deref().or_else(|| names.get(&*result.id).copied());
-    let name = name
-        .ok_or_else(|| Refused::wrong("messages", "hold the result of a tool call that is not among them"))?;
-    out.open('{').key("functionResponse").open('{').field_str("id", &result.id).field_str("name", name);
+    out.open('{').key("functionResponse").open('{').field_str("id", &result.id);
+    out.field_str("name", names.of(result)?);
     out.key("response");
     match result.object {
         Some(object) if object.is_object() => {
             out.raw(object.raw());
         }
         _ => {
-            let texts = result
-                .parts
-                .iter()
-                .filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
-            let pieces =
-                texts.enumerate().flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]);
-            out.open('{').key(if result.is_error { "error" } else { "result" }).pieces(pieces).close('}');
+            out.open('{').key(if result.is_error { "error" } else { "result" });
+            write_lines(texts(&result.parts), out);
+            out.close('}');
         }
     }
     out.close('}').close('}');
@@ -148,13 +136,11 @@ fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<
             }
             out.close('}').close('}');
         }
-        Source::Url { .. } => losses.because(&*media.param, "it fetches nothing; send the data itself")?,
+        Source::Url { .. } => losses.because(&*media.param, FETCHES_NOTHING)?,
         Source::Text(text) => {
             out.open('{').field_lit("text", *text).close('}');
         }
-        Source::Foreign => {
-            losses.because(&*media.param, "it names something that only the other provider has")?;
-        }
+        Source::Foreign => losses.because(&*media.param, FOREIGN)?,
     }
     Ok(())
 }
@@ -211,35 +197,22 @@ fn write_config(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    const MOST_STOPS: usize = 5;
     out.key("generationConfig").open('{');
     if let Some(most) = request.max_tokens {
         out.field_number("maxOutputTokens", most);
     }
-    let numbers = [
-        ("temperature", request.temperature),
-        ("topP", request.top_p),
-        ("topK", request.top_k),
-        ("seed", request.seed),
-        ("frequencyPenalty", request.frequency_penalty),
-        ("presencePenalty", request.presence_penalty),
-    ];
-    for (name, number) in numbers {
-        if let Some(number) = number {
-            out.field_raw(name, number.digits);
-        }
-    }
-    if request.stop.len() > MOST_STOPS {
-        losses.because(request.stop_name, "it takes 5 at most")?;
-    }
-    if !request.stop.is_empty() {
-        out.key("stopSequences").open('[');
-        let stops = request.stop.iter().take(MOST_STOPS).map(|stop: &Lit<'_>| stop.inner());
-        for stop in stops {
-            out.pieces([stop]);
-        }
-        out.close(']');
-    }
+    write_numbers(
+        [
+            ("temperature", request.temperature),
+            ("topP", request.top_p),
+            ("topK", request.top_k),
+            ("seed", request.seed),
+            ("frequencyPenalty", request.frequency_penalty),
+            ("presencePenalty", request.presence_penalty),
+        ],
+        out,
+    );
+    write_stops(request, "stopSequences", 5, "it takes 5 at most", losses, out)?;
     match &request.format {
         None => {}
         Some(Format::Json { .. }) => {

@@ -64,6 +64,7 @@ fn read_system<'a>(at: &str, system: Json<'a>, request: &mut Request<'a>) -> Res
         let text = block.get("text").or(block.lit().map(|_| block));
         let text = text.ok_or_else(|| Refused::wrong(format!("{at}[{n}].text"), "is missing"))?;
         request.system.push(form::text(&format!("{at}[{n}].text"), text)?);
+        request.system_mark |= block.get("cache_control").is_some();
     }
     Ok(())
 }
@@ -154,6 +155,9 @@ fn read_content<'a>(
             Some("thinking" | "redacted_thinking") => {}
             _ => request.lost(at),
         }
+        if block.get("cache_control").is_some() {
+            parts.push(Part::Mark);
+        }
     }
     Ok(parts)
 }
@@ -202,6 +206,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
             None => None,
         },
         strict: tool.get("strict").and_then(Json::as_bool),
+        mark: tool.get("cache_control").is_some(),
     });
     Ok(())
 }

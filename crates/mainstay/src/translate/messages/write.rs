@@ -5,8 +5,12 @@ use crate::translate::{
     form::{
         Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult, Turn,
     },
-    json::{Json, Lit},
+    json::Lit,
     out::{Out, safe},
+    parts::{
+        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_object_schema,
+        write_up_to_one,
+    },
     target::{Target, fit_id},
 };
 
@@ -17,11 +21,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for param in &request.rest {
-        losses.lose(&**param)?;
-    }
+    lose_rest(request, losses)?;
+    lose_several(request, losses)?;
     let lost = [
-        request.n.filter(|n| n.value() != 1.0),
         request.seed,
         request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
         request.presence_penalty.filter(|penalty| !penalty.is_zero()),
@@ -31,18 +33,17 @@ pub(in crate::translate) fn write(
     }
     let max_tokens = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
     out.open('{').field_str("model", model).field_number("max_tokens", max_tokens);
-    let system: Vec<Lit<'_>> = request.system.iter().copied().filter(|text| !text.is_blank()).collect();
-    if !system.is_empty() {
-        let pieces = system.iter().enumerate();
-        out.key("system")
-            .pieces(pieces.flat_map(|(at, text)| [if at == 0 { "" } else { "\\n" }, text.inner()]));
+    let mut system = request.system.iter().copied().filter(|text| !text.is_blank()).peekable();
+    if system.peek().is_some() {
+        out.key("system");
+        write_lines(system, out);
     }
     out.key("messages").open('[');
     let mut written = false;
     for turn in &request.turns {
         let role = if turn.role == Role::User { "user" } else { "assistant" };
         // A turn of nothing but blanks is refused, and means nothing.
-        if turn.parts.iter().all(is_nothing) {
+        if turn.parts.iter().all(is_blank) {
             continue;
         }
         written = true;
@@ -61,7 +62,7 @@ pub(in crate::translate) fn write(
     }
     out.close(']');
     if !written {
-        return Err(Refused::wrong("messages", "hold no word of a user or an assistant"));
+        return Err(wordless());
     }
     write_tools(request, losses, out)?;
     let thinking = Thinking::of(request, model, max_tokens);
@@ -77,11 +78,6 @@ pub(in crate::translate) fn write(
     Ok(())
 }
 
-/// Text that Anthropic refuses: a block must hold more than blanks.
-fn is_nothing(part: &Part<'_>) -> bool {
-    matches!(part, Part::Text(text) if text.is_blank())
-}
-
 fn write_parts(
     parts: &[Part<'_>],
     target: &Target,
@@ -94,7 +90,7 @@ fn write_parts(
             write_result(result, target, losses, out)?;
         }
     }
-    for part in parts.iter().filter(|part| !is_nothing(part)) {
+    for part in parts.iter().filter(|part| !is_blank(part)) {
         match part {
             Part::Text(text) => {
                 out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
@@ -104,7 +100,7 @@ fn write_parts(
                 out.open('{').field_str("type", "tool_use").field_str("id", &fit_id(&call.id, target.ids));
                 out.field_str("name", &call.name).field_raw("input", call.arguments.trim()).close('}');
             }
-            Part::Result(_) => {}
+            Part::Result(_) | Part::Mark => {}
         }
     }
     Ok(())
@@ -125,7 +121,7 @@ fn write_result(
         (None, [Part::Text(text)]) => {
             out.field_lit("content", *text);
         }
-        (None, parts) if parts.iter().all(is_nothing) => {}
+        (None, parts) if parts.iter().all(is_blank) => {}
         (None, parts) => {
             out.key("content").open('[');
             write_parts(parts, target, losses, out)?;
@@ -142,7 +138,7 @@ fn write_result(
 fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
     let block = match (media.kind, &media.source) {
         (_, Source::Foreign) => {
-            return losses.because(&*media.param, "it names something that only the other provider has");
+            return losses.because(&*media.param, FOREIGN);
         }
         (MediaKind::Image, Source::Data { .. } | Source::Url { .. }) => "image",
         (MediaKind::File, Source::Data { media, .. }) if media.starts_with("image/") => "image",
@@ -184,10 +180,7 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
         if let Some(description) = tool.description.filter(|description| !description.is_empty()) {
             out.field_lit("description", description);
         }
-        match tool.schema.as_deref().filter(|schema| Json::trusted(schema).get("type").is_some()) {
-            Some(schema) => out.field_raw("input_schema", schema),
-            None => write_untyped(tool.schema.as_deref(), out),
-        };
+        write_object_schema("input_schema", tool.schema.as_deref(), out);
         if tool.strict == Some(true) {
             out.field_raw("strict", "true");
         }
@@ -221,17 +214,6 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
     Ok(())
 }
 
-/// A schema that does not say that it is an object's: it must.
-fn write_untyped<'o>(schema: Option<&str>, out: &'o mut Out) -> &'o mut Out {
-    let inner = schema.and_then(|schema| schema.strip_prefix('{')?.strip_suffix('}')).map(str::trim);
-    out.key("input_schema").open('{').field_str("type", "object");
-    match inner.filter(|inner| !inner.is_empty()) {
-        Some(inner) => out.raw(inner),
-        None => out.key("properties").open('{').close('}'),
-    };
-    out.close('}')
-}
-
 fn write_sampling(
     request: &Request<'_>,
     thinking: Thinking,
@@ -241,14 +223,10 @@ fn write_sampling(
     // Its page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
     let thinks = !matches!(thinking, Thinking::Silent);
     if let Some(temperature) = request.temperature {
-        let value = temperature.value();
-        if thinks && value != 1.0 {
+        if thinks && temperature.value() != 1.0 {
             losses.because(temperature.name, "it takes none but 1 where it is to think")?;
-        } else if value > 1.0 {
-            losses.because(temperature.name, "its scale ends at 1")?;
-            out.field_raw("temperature", "1");
         } else {
-            out.field_raw("temperature", temperature.digits);
+            write_up_to_one("temperature", Some(temperature), losses, out)?;
         }
     }
     if let Some(top_p) = request.top_p {
@@ -285,16 +263,7 @@ fn write_output(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    match thinking {
-        Thinking::Silent => {}
-        Thinking::Budget(budget) => {
-            out.key("thinking").open('{').field_str("type", "enabled");
-            out.field_number("budget_tokens", budget).close('}');
-        }
-        Thinking::Effort(_) => {
-            out.key("thinking").open('{').field_str("type", "adaptive").close('}');
-        }
-    }
+    thinking.write(out);
     let schema = match &request.format {
         None => None,
         Some(Format::Json { param }) => {
@@ -303,7 +272,7 @@ fn write_output(
         }
         Some(Format::Schema { schema, .. }) => Some(schema),
     };
-    let effort = if let Thinking::Effort(effort) = thinking { effort } else { None };
+    let effort = thinking.effort();
     if schema.is_some() || effort.is_some() {
         out.key("output_config").open('{');
         if let Some(effort) = effort {
@@ -322,15 +291,34 @@ fn write_output(
 }
 
 /// How a wish to think is told.
-#[derive(Clone, Copy)]
-enum Thinking {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::translate) enum Thinking {
     Silent,
     Budget(u64),
     Effort(Option<&'static str>),
 }
 
 impl Thinking {
-    fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
+    /// The field `thinking`.
+    pub(in crate::translate) fn write(self, out: &mut Out) {
+        match self {
+            Thinking::Silent => {}
+            Thinking::Budget(budget) => {
+                out.key("thinking").open('{').field_str("type", "enabled");
+                out.field_number("budget_tokens", budget).close('}');
+            }
+            Thinking::Effort(_) => {
+                out.key("thinking").open('{').field_str("type", "adaptive").close('}');
+            }
+        }
+    }
+
+    /// The word that goes into `output_config.effort`.
+    pub(in crate::translate) fn effort(self) -> Option<&'static str> {
+        if let Thinking::Effort(effort) = self { effort } else { None }
+    }
+
+    pub(in crate::translate) fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
         // A tool that must be called is called without a thought: the two are refused together.
         let forced = matches!(
             request.choice,

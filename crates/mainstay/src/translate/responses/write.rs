@@ -1,10 +1,14 @@
 //! Writing a request for `/v1/responses`.
 
 use crate::translate::{
-    chat::{LONGEST_USER, effort_word, join, write_choice},
+    chat::{LONGEST_USER, effort_word, write_choice},
     error::{Losses, Refused},
     form::{Effort, Format, Media, MediaKind, Part, Request, Role, Source, ToolResult},
-    out::{Out, safe},
+    out::Out,
+    parts::{
+        FOREIGN, WORDS_ONLY, calls, lose_rest, lose_several, results, write_data_url, write_lines,
+        write_numbers,
+    },
     target::{Target, fit_id},
 };
 
@@ -15,11 +19,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for param in &request.rest {
-        losses.lose(&**param)?;
-    }
+    lose_rest(request, losses)?;
+    lose_several(request, losses)?;
     let lost = [
-        request.n.filter(|n| n.value() != 1.0),
         request.seed,
         request.top_k,
         request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
@@ -34,7 +36,7 @@ pub(in crate::translate) fn write(
     out.open('{').field_str("model", model).field_raw("store", "false");
     if !request.system.is_empty() {
         out.key("instructions");
-        join(out, &request.system);
+        write_lines(request.system.iter().copied(), out);
     }
     out.key("input").open('[');
     for turn in &request.turns {
@@ -45,11 +47,7 @@ pub(in crate::translate) fn write(
     if let Some(most) = request.max_tokens {
         out.field_number("max_output_tokens", most);
     }
-    for (name, number) in [("temperature", request.temperature), ("top_p", request.top_p)] {
-        if let Some(number) = number {
-            out.field_raw(name, number.digits);
-        }
-    }
+    write_numbers([("temperature", request.temperature), ("top_p", request.top_p)], out);
     let reasoning = request.reasoning;
     let effort = reasoning.effort.or_else(|| reasoning.budget.map(Effort::of_budget)).and_then(effort_word);
     if let Some(effort) = effort {
@@ -79,10 +77,8 @@ fn write_turn(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for part in parts {
-        if let Part::Result(result) = part {
-            write_result(result, target, losses, out)?;
-        }
+    for result in results(parts) {
+        write_result(result, target, losses, out)?;
     }
     let own = |part: &&Part<'_>| matches!(part, Part::Text(_) | Part::Media(_));
     if parts.iter().any(|part| own(&part)) {
@@ -94,12 +90,10 @@ fn write_turn(
         }
         out.close(']').close('}');
     }
-    for part in parts {
-        if let Part::Call(call) = part {
-            out.open('{').field_str("type", "function_call");
-            out.field_str("call_id", &fit_id(&call.id, target.ids)).field_str("name", &call.name);
-            out.field_str("arguments", &call.arguments).close('}');
-        }
+    for call in calls(parts) {
+        out.open('{').field_str("type", "function_call");
+        out.field_str("call_id", &fit_id(&call.id, target.ids)).field_str("name", &call.name);
+        out.field_str("arguments", &call.arguments).close('}');
     }
     Ok(())
 }
@@ -140,10 +134,10 @@ fn write_part(part: &Part<'_>, text_type: &str, losses: &mut Losses, out: &mut O
             out.open('{').field_str("type", text_type).field_lit("text", *text).close('}');
         }
         Part::Media(media) if text_type == "output_text" => {
-            losses.because(&*media.param, "the assistant's turns hold text and tool calls only")?;
+            losses.because(&*media.param, WORDS_ONLY)?;
         }
         Part::Media(media) => write_media(media, losses, out)?,
-        Part::Call(_) | Part::Result(_) => {}
+        Part::Call(_) | Part::Result(_) | Part::Mark => {}
     }
     Ok(())
 }
@@ -152,7 +146,8 @@ fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<
     match (media.kind, &media.source) {
         (MediaKind::Image, Source::Data { media: kind, data }) => {
             out.open('{').field_str("type", "input_image").field_str("detail", "auto").key("image_url");
-            out.pieces(["data:", &safe(kind), ";base64,", &safe(data)]).close('}');
+            write_data_url(kind, data, out);
+            out.close('}');
         }
         (MediaKind::Image, Source::Url { url, .. }) => {
             out.open('{').field_str("type", "input_image").field_str("detail", "auto");
@@ -164,7 +159,9 @@ fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<
                 Some(name) => out.field_lit("filename", name),
                 None => out.field_str("filename", "document.pdf"),
             };
-            out.key("file_data").pieces(["data:", &safe(kind), ";base64,", &safe(data)]).close('}');
+            out.key("file_data");
+            write_data_url(kind, data, out);
+            out.close('}');
         }
         (MediaKind::File, Source::Url { url, .. }) => {
             out.open('{').field_str("type", "input_file").field_str("file_url", url).close('}');
@@ -172,9 +169,7 @@ fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<
         (MediaKind::File, Source::Text(text)) => {
             out.open('{').field_str("type", "input_text").field_lit("text", *text).close('}');
         }
-        (_, Source::Foreign) => {
-            losses.because(&*media.param, "it names something that only the other provider has")?;
-        }
+        (_, Source::Foreign) => losses.because(&*media.param, FOREIGN)?,
         _ => losses.lose(&*media.param)?,
     }
     Ok(())

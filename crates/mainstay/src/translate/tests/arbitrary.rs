@@ -205,11 +205,72 @@ proptest! {
         let body = json!({"choices": [{"message": value, "delta": value}], "content": [value], "output": [value],
                           "candidates": [{"content": {"parts": [value]}}], "usage": value});
         let wishes = Wishes { include_usage: true, thoughts: true };
-        if let Ok(text) = translate_answer(from, over, wishes, false, body.to_string().as_bytes()) {
+        if let Ok(text) = translate_answer(from, over, wishes, false, "", body.to_string().as_bytes()) {
             prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
         }
     }
 }
+
+const TARGETS: [Kind; 3] = [Kind::OllamaNative, Kind::CohereV2, Kind::BedrockConverse];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_request_is_written_for_a_target_as_json_or_refused(
+        from in prop::sample::select(APIS.to_vec()),
+        over in prop::sample::select(TARGETS.to_vec()),
+        field in prop::sample::select(FIELDS.to_vec()),
+        value in soup(),
+        listed in any::<bool>(),
+        lenient in any::<bool>(),
+    ) {
+        let value = if listed { json!([value]) } else { value };
+        let layer = TranslateLayer::new(over);
+        let layer = if lenient { layer.lenient() } else { layer };
+        let _ = to(&layer, from, &body(from, field, &value));
+    }
+
+    #[test]
+    fn any_events_and_answers_of_a_target_make_json_or_an_error(
+        from in prop::sample::select(TARGETS.to_vec()),
+        over in prop::sample::select(APIS.to_vec()),
+        all in prop::collection::vec((prop::sample::select(TARGET_WORDS.to_vec()), soup(), soup()), 0..6),
+    ) {
+        let api = TranslateLayer::new(from).target.api;
+        let wishes = Wishes { include_usage: true, thoughts: true };
+        let event = |(kind, a, b): &(&str, Value, Value)| json!({
+            "type": kind, "index": a, "contentBlockIndex": a, "usage": b, "done": b, "output": {"message": {"content": [b]}},
+            "delta": {"text": a, "toolUse": {"input": b}, "message": {"content": b, "tool_calls": a, "tool_plan": a}},
+            "start": {"toolUse": b}, "message": {"content": a, "tool_calls": [b], "thinking": a}, "stopReason": a,
+        });
+        for one in &all {
+            if let Ok(text) = translate_answer(api, over, wishes, false, "m", event(one).to_string().as_bytes()) {
+                prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+            }
+        }
+        let mut translator = StreamTranslator::new(api, over, wishes);
+        let mut out = Out::default();
+        for one in &all {
+            if translator.event(&crate::sse::Event::new("", event(one).to_string()), &mut out).is_err() {
+                return Ok(());
+            }
+        }
+        let _ = translator.end(&mut out);
+        for line in out.finish().lines().filter_map(|line| line.strip_prefix("data: ")) {
+            prop_assert!(line == "[DONE]" || serde_json::from_str::<Value>(line).is_ok(), "{}", line);
+        }
+    }
+}
+
+const TARGET_WORDS: [&str; 6] = [
+    "message-start",
+    "content-delta",
+    "tool-plan-delta",
+    "tool-call-start",
+    "tool-call-delta",
+    "message-end",
+];
 
 #[test]
 fn what_no_parser_agrees_on_is_refused() {

@@ -6,6 +6,7 @@ mod requests;
 mod roundtrip;
 mod spec;
 mod streams;
+mod targets;
 
 use super::{
     Api, TranslateLayer, Untranslatable, request,

@@ -123,7 +123,7 @@ fn events(stream: &str) -> Vec<(String, Value)> {
 }
 
 /// What an answer says, whatever dialect it is in: its texts, thoughts, calls and counts as a whole chat completion.
-fn said(api: Api, stream: &str) -> Value {
+pub(super) fn said(api: Api, stream: &str) -> Value {
     let chat = if api == Api::Chat { stream.to_owned() } else { whole(api, Api::Chat, stream) };
     let (mut text, mut thought, mut usage, mut finish) =
         (String::new(), String::new(), Value::Null, Value::Null);
@@ -179,9 +179,9 @@ fn every_dialect_says_the_same_in_every_other() {
 #[test]
 fn an_answer_in_one_piece_says_what_its_stream_says() {
     for from in APIS {
-        let body = translate_answer(from, from, WISHES, false, whole_answer(from).as_bytes()).unwrap();
+        let body = translate_answer(from, from, WISHES, false, "", whole_answer(from).as_bytes()).unwrap();
         for to in APIS {
-            let streamed = translate_answer(from, to, WISHES, true, body.as_bytes()).unwrap();
+            let streamed = translate_answer(from, to, WISHES, true, "", body.as_bytes()).unwrap();
             let said = said(to, &streamed);
             assert_eq!(said["text"], "He\u{e9}\u{1f600}\"\\ llo", "{from:?} to {to:?}");
             assert_eq!(
@@ -204,7 +204,7 @@ fn whole_answer(api: Api) -> String {
                 {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{\"y\": \"}\"}"}}]}}],
         "usage": {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14},
     });
-    translate_answer(Api::Chat, api, WISHES, false, chat.to_string().as_bytes()).unwrap()
+    translate_answer(Api::Chat, api, WISHES, false, "", chat.to_string().as_bytes()).unwrap()
 }
 
 proptest! {
@@ -392,7 +392,7 @@ fn a_call_that_there_was_no_room_for_is_left_out_where_it_must_be_whole() {
         .to_string()
     };
     let translated = |to: Api, stream: bool, finish: &str| {
-        translate_answer(Api::Chat, to, WISHES, stream, body(finish).as_bytes())
+        translate_answer(Api::Chat, to, WISHES, stream, "m", body(finish).as_bytes())
     };
     for to in [Api::Messages, Api::Gemini] {
         let whole = translated(to, false, "length").unwrap();

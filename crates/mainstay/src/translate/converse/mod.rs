@@ -1,0 +1,9 @@
+//! Bedrock's `Converse` and `ConverseStream`, as a target: requests are written, answers and the messages of their event
+//! streams read.
+
+mod blocks;
+mod events;
+mod write;
+
+pub(super) use self::events::{Events, read_answer};
+pub(super) use self::write::{path, write};
