@@ -3,7 +3,8 @@
 //! A connection stays with one worker to its end, and so do its calls: the client keeps a pool of connections for each
 //! runtime, so that a request is read, sent, answered and handed on by one thread, and nothing of it is woken on another.
 //!
-//! One thread accepts and gives each connection to the worker that has fewest. Listeners that share the port, one for each
+//! One thread accepts and gives each connection to a worker that has fewest; but a second one goes where the first is, since
+//! callers that come one after the other, the one before hardly gone, are to find the connections that it left. Listeners that share the port, one for each
 //! worker, would save a hop for each connection; but the kernel spreads connections over them by chance, and the first of
 //! a kept pool stay where they fell. They would also let a second gateway listen on a port that is taken.
 
@@ -56,9 +57,11 @@ impl Workers {
         (0..count.get()).map(Worker::start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// A place at the worker that has fewest connections.
+    /// A place at a worker that has fewest connections, or has but one.
     pub(super) fn seat(&self) -> Option<Seat> {
-        let worker = self.0.iter().min_by_key(|worker| worker.connections.load(Relaxed))?;
+        let connections = |worker: &Worker| worker.connections.load(Relaxed);
+        let few = self.0.iter().map(connections).min()?.max(1);
+        let worker = self.0.iter().find(|worker| connections(worker) <= few)?;
         worker.connections.fetch_add(1, Relaxed);
         Some(Seat { runtime: worker.runtime.clone(), connections: worker.connections.clone() })
     }
@@ -116,16 +119,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn callers_one_after_the_other_find_the_same_worker() {
+        let workers = workers(4);
+        let mut before = workers.seat().unwrap();
+        let id = before.runtime.id();
+        for _ in 0..10 {
+            // The one before has not quite left.
+            let next = workers.seat().unwrap();
+            drop(std::mem::replace(&mut before, next));
+            assert_eq!(before.runtime.id(), id);
+        }
+        drop(before);
+        workers.end().await;
+    }
+
+    #[tokio::test]
     async fn each_worker_is_a_thread_of_its_own() {
         let workers = workers(2);
         let mut threads = Vec::new();
-        for _ in 0..2 {
+        for _ in 0..4 {
             let seat = workers.seat().unwrap();
             let name = seat.runtime.spawn(async { thread::current().name().map(str::to_owned) });
             threads.push((name.await.unwrap(), seat));
         }
         let names: Vec<_> = threads.iter().filter_map(|(name, _)| name.as_deref()).collect();
-        assert_eq!(names, ["worker-0", "worker-1"]);
+        assert_eq!(names, ["worker-0", "worker-0", "worker-1", "worker-1"]);
         workers.end().await;
     }
 
