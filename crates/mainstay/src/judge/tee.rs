@@ -313,7 +313,9 @@ where
         self.note_usage();
         Step::Failed(Failed::new(verdict, error))
     }
+}
 
+impl<B> Tee<B> {
     /// Writes the tokens down for whoever asked.
     fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
