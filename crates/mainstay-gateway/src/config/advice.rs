@@ -141,6 +141,13 @@ impl Config {
                 provider.kind.as_str() == "deepseek" && !provider.base_url.as_str().contains("/beta")
             })
         };
+        let declared = |target: &&Target| self.capabilities(target).prefill == Some(false);
+        if let Some(target) = route.targets.iter().skip(1).find(declared) {
+            return Some(format!(
+                "recovery: {target} does not take the beginning of an answer (capabilities.prefill); it is asked from the \
+                 start, and goes on only if it says the same"
+            ));
+        }
         let target = route.targets.iter().skip(1).find(takes_none)?;
         Some(format!(
             "recovery: {target} takes the beginning of an answer at its /beta address only; here it is asked from the \

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use mainstay::parameters::Parameters;
-use mainstay::route::{Pattern, Table};
+use mainstay::route::{Capabilities, Pattern, Table};
 
 use super::Config;
 use super::settings::{Limits, Tables, Target};
@@ -97,6 +97,10 @@ impl Config {
                 &mut out,
                 format_args!("{nth}. {} at {}, as model {name:?}", provider.name, provider.base_url.as_str()),
             );
+            let declared = self.capabilities(target);
+            if declared != Capabilities::new() {
+                line(&mut out, format_args!("   declared: {declared}"));
+            }
             for said in clocks(&tables, stream).into_iter().chain(parameters(&target.parameters)) {
                 line(&mut out, format_args!("   {said}"));
             }

@@ -34,6 +34,7 @@
 //! ```
 
 mod advice;
+mod capabilities;
 mod check;
 mod doc;
 mod explain;

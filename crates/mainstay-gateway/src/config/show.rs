@@ -1,9 +1,11 @@
 //! The effective settings as TOML, as `mainstay check` prints them. Values of keys and headers are not in it.
 
 use std::fmt::{self, Display, Write};
+use std::num::NonZero;
 use std::time::Duration;
 
 use super::Config;
+use super::capabilities::capabilities;
 use super::secret::Proxy;
 use super::settings::{
     Cache, Failover, Hedge, Priced, Protocol, Provider, Recovery, Route, Serve, Server, Sticky, Strategy,
@@ -106,6 +108,7 @@ fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 fn server(out: &mut Out, s: &Server) {
     out.head("[server]");
     out.text("listen", s.listen.to_string());
+    out.raw("workers", s.workers.map_or(0, NonZero::get));
     out.size("max_request_body", s.max_request_body);
     out.duration("drain", s.drain);
     out.duration("deadline", s.deadline);
@@ -145,6 +148,7 @@ fn provider(out: &mut Out, p: &Provider) {
         Proxy::Off => out.text("proxy", "off"),
         Proxy::Url(url) => out.text("proxy", url.to_string()),
     }
+    out.raw("capabilities", capabilities(&p.capabilities));
     for (table, rows) in tables::rows(&p.tables()) {
         out.head(format_args!("[{path}.{table}]"));
         rows.into_iter().for_each(|(key, value)| out.raw(key, value));

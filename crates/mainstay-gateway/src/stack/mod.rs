@@ -98,7 +98,8 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     for route in &config.routes {
         let listed = route.targets.iter().filter_map(|target| {
             let parts = parts.get(&target.to_string())?;
-            Some(parts.target(&target.parameters, observer.clone()))
+            let made = parts.target(&target.parameters, observer.clone());
+            Some(made.with_capabilities(config.capabilities(target)))
         });
         let fallback = Fallback::new(listed.collect::<Vec<_>>())
             .with_observer(observer.clone())

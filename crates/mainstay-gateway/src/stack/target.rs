@@ -103,6 +103,8 @@ impl<'p> TargetParts<'p> {
             .with_pace(self.pace.clone())
             .with_places(self.places.as_ref().unwrap_or(&provider.places).clone())
             .with_budget(provider.budget.clone())
+            .with_cost(layers::cost)
+            .with_capabilities(provider.settings.capabilities)
             .with_calls(move |call: &Call| translate.takes(call))
     }
 

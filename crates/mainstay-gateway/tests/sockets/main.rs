@@ -4,6 +4,7 @@
 
 mod compression;
 mod drain;
+mod ends;
 mod h2;
 mod heads;
 mod keepalive;

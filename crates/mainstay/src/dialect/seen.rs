@@ -17,6 +17,10 @@ pub(super) struct Seen<'de> {
     pub(super) is_error: bool,
     /// It holds text, reasoning, a refusal, a tool call.
     pub(super) content: bool,
+    /// The last value that was content, and whether it was text.
+    last_content: Option<(&'de RawValue, bool)>,
+    /// How many values were content, of those that were kept as the last.
+    contents: usize,
     /// Bytes of text, as written in JSON.
     pub(super) text: usize,
     /// A tool call is in it, or begins with it.
@@ -54,18 +58,43 @@ impl<'de> Seen<'de> {
         }
     }
 
+    /// Of a reply that is no stream.
+    pub(super) fn of_whole() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
     /// Something that is content unless it is null or empty.
-    pub(super) fn filled(&mut self, raw: &RawValue) -> bool {
-        let filled = is_filled(raw);
-        self.content |= filled;
-        filled
+    pub(super) fn filled(&mut self, raw: &'de RawValue) -> bool {
+        self.holds(raw, false)
     }
 
     /// Text of the answer.
-    pub(super) fn text(&mut self, raw: &RawValue) {
-        self.filled(raw);
+    pub(super) fn text(&mut self, raw: &'de RawValue) {
+        self.holds(raw, true);
         self.broken |= !matches!(raw.get().as_bytes().first(), Some(b'"' | b'n'));
         self.text += quoted(raw).map_or(0, str::len);
+    }
+
+    fn holds(&mut self, raw: &'de RawValue, is_text: bool) -> bool {
+        let filled = is_filled(raw);
+        if filled {
+            self.content = true;
+            self.contents += 1;
+            self.last_content = Some((raw, is_text));
+        }
+        filled
+    }
+
+    /// The one value that makes it content, and whether it is text.
+    pub(super) fn only_content(&self) -> Option<(&'de RawValue, bool)> {
+        self.last_content.filter(|_| self.contents == 1)
+    }
+
+    /// Whether it says nothing but its content: no error, no end, no token.
+    pub(super) fn is_content_alone(&self) -> bool {
+        let ends =
+            self.broken || self.block_end || self.terminal || self.finish.is_some() || self.finished != 0;
+        self.content && !self.failed() && !ends && !self.tokens_final && self.tokens.is_empty()
     }
 
     /// Something that must be an object, or is left out with a null.

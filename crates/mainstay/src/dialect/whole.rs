@@ -61,7 +61,7 @@ pub struct Answer {
 /// ```
 pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let mut seen = Seen { whole: true, ..Seen::default() };
+    let mut seen = Seen::of_whole();
     match look(dialect, body, &mut seen) {
         Err(_) => return unreadable(dialect, body),
         Ok(_) if seen.failed() => {

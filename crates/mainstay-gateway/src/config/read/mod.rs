@@ -3,6 +3,7 @@
 //! Readers write over a value that is already filled in: first the built-in defaults, then `[defaults.*]`, then the
 //! provider's own tables, then a target's. Merging key by key needs nothing else.
 
+mod capabilities;
 mod credentials;
 mod parameters;
 mod price;

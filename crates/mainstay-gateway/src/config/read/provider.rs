@@ -5,6 +5,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::doc::{Table, Value, any_of, offer, shown};
 use super::super::secret::Proxy;
 use super::super::settings::{BaseUrl, Protocol, Provider, Tables};
+use super::capabilities::capabilities;
 use super::credentials::{api_key, ca_file};
 use super::tables::{Of, four, home};
 use super::url::{base_url, proxy};
@@ -58,6 +59,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Tables) -> Option<Provider
     t.set("h2_connections", &mut h2_connections, |v| v.count(1..=256, "HTTP/2 connections"));
     let mut way_out = Proxy::Env;
     t.set("proxy", &mut way_out, proxy);
+    let capabilities = capabilities(&mut t);
     four(&mut t, &mut tables, Of::Provider);
     t.finish(|key| match key {
         "api_key" | "key" | "apikey" | "token" => Some(
@@ -78,6 +80,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Tables) -> Option<Provider
         protocol,
         h2_connections,
         proxy: way_out,
+        capabilities,
         retry: tables.retry,
         timeout: tables.timeout,
         breaker: tables.breaker,

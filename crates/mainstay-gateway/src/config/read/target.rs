@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::super::check;
 use super::super::doc::{Table, Value, offer, shown};
 use super::super::settings::{Provider, Tables, Target};
+use super::capabilities::capabilities;
 use super::parameters::parameters;
 use super::provider::wrong_model;
 use super::tables::{Of, four, home};
@@ -71,6 +72,7 @@ impl<'p> Targets<'p> {
         let provider = read.as_ref().and_then(|target| self.provider(&target.provider));
         let base = provider.map(Provider::tables).unwrap_or_default();
         let mut tables = base.clone();
+        let capabilities = capabilities(&mut t);
         four(&mut t, &mut tables, Of::Target);
         let parameters = parameters(&mut t, provider.map(|provider| provider.kind));
         t.finish(|key| match key {
@@ -84,7 +86,7 @@ impl<'p> Targets<'p> {
         if let Some(tables) = &tables {
             check::target(item, tables, &base);
         }
-        Some(Target { weight, tables, parameters, ..read? })
+        Some(Target { weight, capabilities, tables, parameters, ..read? })
     }
 
     fn name(&self, v: &Value<'_>) -> Option<Target> {

@@ -6,7 +6,7 @@ use http::{HeaderMap, Uri};
 
 use super::super::secret::{ApiKey, Proxy};
 use super::{Breaker, Limits, Retry, Tables, Timeout};
-use mainstay::provider::Kind;
+use mainstay::{provider::Kind, route::Capabilities};
 
 /// `[providers.NAME]` with the defaults merged in.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct Provider {
     pub h2_connections: usize,
     /// The way out. Default [`Proxy::Env`].
     pub proxy: Proxy,
+    /// What its models can do, where that is declared. Default: nothing is.
+    pub capabilities: Capabilities,
     /// Tries.
     pub retry: Retry,
     /// Clocks.

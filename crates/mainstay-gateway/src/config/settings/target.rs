@@ -1,6 +1,6 @@
 //! A target of a route.
 
-use mainstay::parameters::Parameters;
+use mainstay::{parameters::Parameters, route::Capabilities};
 use std::fmt;
 
 use super::Tables;
@@ -14,6 +14,8 @@ pub struct Target {
     pub model: Option<String>,
     /// Its share under [`Strategy::Weighted`](super::Strategy::Weighted). Default 1.
     pub weight: u32,
+    /// What its model can do in this route, before what its provider declares. Default: nothing is declared.
+    pub capabilities: Capabilities,
     /// Its provider's tables with its own merged in; `None` where it has no others than its provider.
     ///
     /// Wherever in the file the same provider and model are listed, these are the same: it is one target, with one
@@ -27,7 +29,14 @@ impl Target {
     /// The target without settings of its own.
     #[must_use]
     pub fn plain(provider: impl Into<String>, model: Option<String>) -> Self {
-        Self { provider: provider.into(), model, weight: 1, tables: None, parameters: Parameters::new() }
+        Self {
+            provider: provider.into(),
+            model,
+            weight: 1,
+            capabilities: Capabilities::new(),
+            tables: None,
+            parameters: Parameters::new(),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! A target as it stands in a route's list.
 
+use mainstay::route::Capabilities;
 use serde_json::{Map, Value};
 
+use super::super::capabilities::capabilities;
 use super::super::settings::{Provider, Target};
 use super::{name, quoted, tables};
 
@@ -11,6 +13,9 @@ pub(super) fn shown(target: &Target, provider: Option<&Provider>) -> String {
     let mut fields = vec![format!("target = {}", quoted(target.to_string()))];
     if target.weight != 1 {
         fields.push(format!("weight = {}", target.weight));
+    }
+    if target.capabilities != Capabilities::new() {
+        fields.push(format!("capabilities = {}", capabilities(&target.capabilities)));
     }
     if let (Some(own), Some(provider)) = (&target.tables, provider) {
         let theirs = tables::rows(&provider.tables());

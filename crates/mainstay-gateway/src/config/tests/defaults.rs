@@ -17,6 +17,7 @@ const fn s(seconds: u64) -> Duration {
 fn of_the_server() {
     let server = good(&with("")).server;
     assert_eq!(server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(server.workers, None);
     assert_eq!(server.max_request_body, 32 * 1024 * 1024);
     assert_eq!(server.drain, s(30));
     assert_eq!(server.deadline, None);

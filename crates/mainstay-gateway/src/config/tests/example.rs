@@ -76,6 +76,7 @@ fn it_has_every_key() {
         with("timeout.zzzz = 1"),
         with("breaker.zzzz = 1"),
         with("limits.zzzz = 1"),
+        with("capabilities.zzzz = 1"),
         with("").replace("[[routes]]", "[[routes]]\nzzzz = 1"),
         with("limits.adaptive.zzzz = 1"),
         with("").replace("[\"a\"]", "[{ zzzz = 1 }]"),

@@ -1,6 +1,7 @@
 //! What the configuration must do.
 
 mod accepted;
+mod capable;
 mod defaults;
 mod example;
 mod explained;

@@ -111,6 +111,7 @@ fn zero_is_refused_where_it_makes_no_sense() {
         check(&format!("[server]\n{key} = 0"), 2, &format!("server.{key}"), "0", "more than zero");
     }
     check("[server]\nmax_request_body = 0", 2, "server.max_request_body", "0", "more than zero");
+    check("[server]\nworkers = 5000", 2, "server.workers", "5000", "from 0 to 1024");
     check("[server]\nmax_connections = 0", 2, "server.max_connections", "0", "from 1");
 }
 

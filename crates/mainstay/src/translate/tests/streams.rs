@@ -358,6 +358,32 @@ fn thoughts_are_shown_to_messages_callers_that_asked_for_them_only() {
 }
 
 #[test]
+fn pitfall_40_two_calls_may_be_told_in_turns_and_ids_beat_indexes() {
+    let begin = |index: u64, id: &str, name: &str, arguments: &str| {
+        let function = json!({"name": name, "arguments": arguments});
+        chunk(json!({"tool_calls": [{"index": index, "id": id, "function": function}]}))
+    };
+    let more = |index: u64, arguments: &str| {
+        chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}))
+    };
+    let end = event(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}));
+    let in_turns = [
+        begin(0, "a", "f", "{\"x\":"),
+        begin(1, "b", "g", "{\"y\":"),
+        more(0, "1}"),
+        more(1, "2}"),
+        end.clone(),
+    ];
+    let of_one_index = [begin(0, "a", "f", "{\"x\":1}"), begin(0, "b", "g", "{\"y\":2}"), end];
+    for stream in [in_turns.concat(), of_one_index.concat()] {
+        for to in [Api::Messages, Api::Responses] {
+            let calls = &said(to, &whole(Api::Chat, to, &stream))["calls"];
+            assert_eq!(*calls, json!([["a", "f", {"x": 1}], ["b", "g", {"y": 2}]]), "{to:?}: {stream}");
+        }
+    }
+}
+
+#[test]
 fn a_call_that_there_was_no_room_for_is_left_out_where_it_must_be_whole() {
     let body = |finish: &str| {
         let function = json!({"name": "f", "arguments": "{\"city\": \"Par"});

@@ -1,31 +1,33 @@
 //! One call on its way over the targets.
 
+mod one;
+
+pub(in super::super) use self::one::ask;
+
 use super::{
     super::{
-        attempt::{AskedModel, AttemptLog},
+        attempt::AttemptLog,
+        capability::Needs,
         failed::CallFailed,
-        options::{Failover, WhenExhausted},
+        options::WhenExhausted,
         recover::{Continue, RecoverBody},
-        target::{ReplyBody, Skip, Target},
+        target::{Asks, ReplyBody, Skip, Target},
     },
     Fallback, Refusal, Served, order,
     race::Ended,
-    refusal::rejected,
 };
 use crate::{body::RequestBody, peek::Call, translate::Untranslatable};
-use http::{Request, Response, StatusCode, request::Parts};
+use http::{Request, Response, request::Parts};
 use http_body_util::BodyExt;
 use mainstay_layers::{
     BoxError,
     breaker::CircuitOpen,
-    classify::{Class, Classify, Head, HttpClassifier, Verdict},
+    classify::{Class, Verdict},
     deadline::{Deadline, DeadlineExceeded},
     error::find_cause,
-    retry::{NextTarget, RetryConfig},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
-use tower::ServiceExt;
 
 /// One call, and what became of it so far.
 pub(in super::super) struct Run {
@@ -36,6 +38,8 @@ pub(in super::super) struct Run {
     pub(in super::super) call: Option<Call>,
     pub(in super::super) log: AttemptLog,
     deadline: Option<Deadline>,
+    /// What the call asks of a model; read only where that can rule a target out.
+    needs: Option<Needs>,
 }
 
 /// How one target ended.
@@ -65,16 +69,32 @@ impl Run {
         let log = parts.extensions.get_or_insert_default::<AttemptLog>().clone();
         let call = parts.extensions.get::<Call>().cloned();
         let deadline = Deadline::of(&parts.extensions);
-        Self { fallback, parts: Some(parts), body, call, log, deadline }
+        let limited = fallback.targets().iter().any(|target| target.capabilities().is_limited());
+        let needs = call.as_ref().filter(|_| limited).map(|call| Needs::of(call, &body));
+        Self { fallback, parts: Some(parts), body, call, log, deadline, needs }
+    }
+
+    /// What is known of the call.
+    pub(super) fn asks(&self) -> Asks<'_> {
+        Asks { call: self.call.as_ref(), needs: self.needs.as_ref() }
+    }
+
+    /// Asks until one answers or the deadline is over.
+    pub(in super::super) async fn answered(self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+        let Some(deadline) = self.deadline else { return self.first().await };
+        let log = self.log.clone();
+        match tokio::time::timeout_at(deadline.instant(), self.first()).await {
+            Ok(outcome) => outcome,
+            // A target whose stack has no timer of its own.
+            Err(_) => Err(Box::new(CallFailed::from_error(&log, DeadlineExceeded::new().into()))),
+        }
     }
 
     /// Asks until one answers.
-    pub(in super::super) async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+    async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
         let headers = self.parts.as_ref().map(|parts| &parts.headers);
         let targets = match headers {
-            Some(headers) => {
-                order::targets(self.fallback.settings(), headers, &self.body, self.call.as_ref())
-            }
+            Some(headers) => order::targets(self.fallback.settings(), headers, &self.body, self.asks()),
             None => self.fallback.settings().targets.clone(),
         };
         let until = match self.fallback.settings().exhausted {
@@ -116,6 +136,8 @@ impl Run {
         let mut refusal: Option<Refusal> = None;
         // The last one that was asked, by way of a hedge too.
         let mut latest = None;
+        // One at which a try has failed: what follows is paid from its budget.
+        let mut failed: Option<&Target> = None;
 
         for (at, target) in targets.iter().enumerate() {
             if latest.is_some_and(|latest| at <= latest) {
@@ -132,6 +154,9 @@ impl Run {
             let rest = targets.get(at + 1..).unwrap_or_default();
             let next = self.any_of(rest);
             let model = self.model_of(target);
+            if let Some(failed) = failed.take() {
+                self.charge(failed);
+            }
             let Some(request) = self.request(&model, next, rest.is_empty() && !waits) else { break };
             let one = match hedge.filter(|_| next) {
                 None => {
@@ -175,6 +200,8 @@ impl Run {
                 self.fallback.settings().observer.fallback(&target.name, verdict.class);
                 tracing::debug!(from = %target.name, class = %verdict.class, "falling back");
             }
+            // What our own circuit or queue refused was no try.
+            failed = (verdict.class != Class::Rejected).then_some(target);
             let open = source.as_ref().and_then(|error| find_cause::<CircuitOpen>(&**error));
             match open.filter(|_| waits) {
                 // Its circuit opened since it was looked at: as if it had been open then.
@@ -217,90 +244,7 @@ impl Run {
             return response;
         };
         let dialect = call.dialect;
-        let plan = Continue::new(self, target.name.clone(), rest);
+        let plan = Continue::new(self, target, rest);
         response.map(|body| RecoverBody::new(body, dialect, plan).boxed_unsync())
-    }
-
-    /// Why a target is not asked now, if it is not; that is listed.
-    pub(in super::super) fn passes_by(&self, target: &Target) -> Option<Refusal> {
-        let skip = target.skip(self.call.as_ref())?;
-        let why = Refusal::of(&skip);
-        self.log.refused(why.entry(target, self.model_of(target)));
-        Some(why)
-    }
-
-    /// What others are to know of a failure.
-    pub(in super::super) fn note_failure(
-        &self,
-        targets: &[Target],
-        target: &Target,
-        model: Arc<str>,
-        verdict: &Verdict,
-        source: Option<&BoxError>,
-    ) {
-        if verdict.class == Class::Rejected {
-            self.log.refused(rejected(target, model.clone(), verdict, source));
-        }
-        let status = verdict.status.unwrap_or(StatusCode::TOO_MANY_REQUESTS);
-        // Whoever else could answer meanwhile, wherever it stands in the order.
-        let another =
-            targets.iter().any(|other| other.name != target.name && other.skip(self.call.as_ref()).is_none());
-        target.cool(status, verdict, another, &model);
-    }
-
-    pub(in super::super) fn is_late(&self) -> bool {
-        self.deadline.is_some_and(Deadline::has_passed)
-    }
-
-    /// Whether one of these would be asked now.
-    pub(in super::super) fn any_of(&self, targets: &[Target]) -> bool {
-        targets.iter().any(|target| target.skip(self.call.as_ref()).is_none())
-    }
-
-    pub(in super::super) fn model_of(&self, target: &Target) -> Arc<str> {
-        target.model(self.call.as_ref().map(|call| &call.model))
-    }
-
-    /// What is known of the request.
-    pub(in super::super) fn parts(&mut self) -> Option<&mut Parts> {
-        self.parts.as_mut()
-    }
-
-    /// The request for one target: everything of its own, nothing left of the target before. Nothing is kept behind the
-    /// last one.
-    pub(in super::super) fn request(
-        &mut self,
-        model: &Arc<str>,
-        next: bool,
-        last: bool,
-    ) -> Option<Request<RequestBody>> {
-        let body = match &self.call {
-            Some(call) => call.rename(&self.body, model),
-            None => self.body.clone(),
-        };
-        let mut parts = if last { self.parts.take()? } else { self.parts.clone()? };
-        parts.extensions.insert(NextTarget(next));
-        if next && self.fallback.settings().failover == Failover::AtOnce {
-            let mut once = RetryConfig::new();
-            once.attempts = 1;
-            parts.extensions.insert(once);
-        }
-        parts.extensions.insert(AskedModel(model.clone()));
-        Some(Request::from_parts(parts, body))
-    }
-}
-
-pub(in super::super) async fn ask(target: &Target, request: Request<RequestBody>) -> Outcome {
-    let classifier = HttpClassifier::new();
-    match target.stack.clone().oneshot(request).await {
-        Ok(response) => {
-            let mut verdict = classifier.head(Head::of(&response));
-            if verdict.is_success() {
-                return Outcome::Answered(response);
-            }
-            verdict.status.get_or_insert(response.status());
-            Outcome::Failed(verdict, None)
-        }
-        Err(error) => Outcome::Failed(classifier.error(&*error), Some(error)),
     }
 }

@@ -1,24 +1,23 @@
 //! A place where a call can go: a provider's stack, and what a fallback must know to pass it by.
 
+mod asked;
+
+pub(super) use self::asked::{Asks, Skip};
+
 use super::{
     attempt::TargetName,
-    cooldown::{Cooldown, Cooling, Scope},
+    capability::Capabilities,
+    cooldown::{Cooldown, Cooling},
     pace::Pace,
     recover::Prefill,
 };
 use crate::{body::RequestBody, peek::Call};
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body::Body;
+use http::{Request, Response, request::Parts};
+use http_body::{Body, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
-use mainstay_layers::{
-    BoxError,
-    breaker::CircuitBreaker,
-    classify::{Class, Verdict},
-    concurrency::ConcurrencyLimit,
-    retry::Budget,
-};
-use std::{fmt, sync::Arc, time::Duration};
+use mainstay_layers::{BoxError, breaker::CircuitBreaker, concurrency::ConcurrencyLimit, retry::Budget};
+use std::{fmt, sync::Arc};
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_service::Service;
 
@@ -30,6 +29,9 @@ pub type Stack = BoxCloneSyncService<Request<RequestBody>, Response<ReplyBody>, 
 
 /// Which calls a target understands as they are.
 type Takes = Arc<dyn Fn(&Call) -> bool + Send + Sync>;
+
+/// What a call takes from the budget.
+type Cost = Arc<dyn Fn(&Parts, &SizeHint) -> f64 + Send + Sync>;
 
 /// One target of a route. Cheap to clone; clones share circuit and cooldown.
 #[derive(Clone)]
@@ -47,17 +49,8 @@ pub struct Target {
     pace: Pace,
     places: Option<ConcurrencyLimit>,
     budget: Option<Budget>,
-}
-
-/// Why a target is passed by without asking it.
-#[derive(Clone, Debug)]
-pub(super) enum Skip {
-    /// It does not have the endpoint.
-    Unsupported,
-    /// Its circuit is open.
-    Open { retry_in: Duration },
-    /// It cools.
-    Cooling(Cooling),
+    cost: Option<Cost>,
+    capabilities: Capabilities,
 }
 
 impl Target {
@@ -88,6 +81,8 @@ impl Target {
             pace: Pace::default(),
             places: None,
             budget: None,
+            cost: None,
+            capabilities: Capabilities::new(),
         }
     }
 
@@ -149,10 +144,28 @@ impl Target {
         self
     }
 
-    /// What hedges to it are paid from; without one they cost nothing.
+    /// The budget of its provider, the same as its retries draw from. A hedge to this target is paid from it, or not
+    /// started. A call that goes on to another target after a failed try at this one takes from it too, as far as there
+    /// are tokens, and is never refused; passing by a target that is open, cooling or unfit costs nothing. Without a
+    /// budget nothing does.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// What one such call takes from the budget: the same function as the
+    /// [`RetryLayer`](mainstay_layers::retry::RetryLayer::with_cost)'s. Default: 1.
+    #[must_use]
+    pub fn with_cost(mut self, cost: impl Fn(&Parts, &SizeHint) -> f64 + Send + Sync + 'static) -> Self {
+        self.cost = Some(Arc::new(cost));
+        self
+    }
+
+    /// What its model can do. A call that asks for more passes it by. Default: nothing is known, and all is asked.
+    #[must_use]
+    pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
+        self.capabilities = capabilities;
         self
     }
 
@@ -171,29 +184,15 @@ impl Target {
         self.places.as_ref().map_or(0, ConcurrencyLimit::in_flight)
     }
 
-    /// What a call to it is expected to cost: time to first content, times the calls that share it.
-    pub(super) fn cost(&self, stream: bool) -> f64 {
-        self.pace.expected(stream).as_secs_f64() * (self.in_flight() as f64 + 1.0)
-    }
-
-    /// Pays for a hedge.
-    pub(super) fn may_hedge(&self) -> bool {
-        self.budget.as_ref().is_none_or(|budget| budget.try_withdraw(1.0))
-    }
-
-    pub(super) fn prefill(&self) -> Prefill {
-        self.prefill
+    /// What its model can do.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
     }
 
     /// The same target, asked for `model`: circuit, cooldown and name in metrics stay those of the configuration.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
         Self { asked: Some(model.into()), ..self.clone() }
-    }
-
-    /// The model to ask of it for a call that named `model`.
-    pub(super) fn model(&self, model: Option<&Arc<str>>) -> Arc<str> {
-        self.asked.as_ref().or(self.name.model.as_ref()).or(model).cloned().unwrap_or_else(|| Arc::from(""))
     }
 
     /// Its name.
@@ -219,34 +218,6 @@ impl Target {
     /// Why a call for `model` would have to wait here, by the target's own or its key's cooldown.
     pub fn cooling_for(&self, model: &str) -> Option<Cooling> {
         self.key_cooldown.cooling_for(model).or_else(|| self.cooldown.cooling_for(model))
-    }
-
-    /// Notes a failure of a call for `model`, for the calls that follow.
-    pub(super) fn cool(&self, status: StatusCode, verdict: &Verdict, another: bool, model: &Arc<str>) {
-        let scope = Scope { own_key: self.own_key, own_model: self.name.model.is_some() };
-        let cooldown = match verdict.class {
-            Class::QuotaExhausted | Class::Auth => &self.key_cooldown,
-            _ => &self.cooldown,
-        };
-        cooldown.begin(status, verdict, another, scope, model);
-    }
-
-    /// Why it would not be asked now. Costs a few loads.
-    pub(super) fn skip(&self, call: Option<&Call>) -> Option<Skip> {
-        if let (Some(takes), Some(call)) = (&self.takes, call) {
-            if !takes(call) {
-                return Some(Skip::Unsupported);
-            }
-        }
-        let model = match (&self.asked, &self.name.model, call) {
-            (Some(model), _, _) | (None, Some(model), _) => &**model,
-            (None, None, call) => call.map_or("", |call| &*call.model),
-        };
-        if let Some(cooling) = self.cooling_for(model) {
-            return Some(Skip::Cooling(cooling));
-        }
-        let retry_in = self.breaker.as_ref().and_then(CircuitBreaker::retry_in)?;
-        Some(Skip::Open { retry_in })
     }
 }
 
