@@ -145,8 +145,8 @@ impl Entry {
         format!(r#"{{"model":"{model}","{}":{value}}}"#, self.main)
     }
 
-    /// What must be refused, with a word for it.
-    fn refused(&self, model: &str) -> Vec<(String, String)> {
+    /// What is too much or too deep, with a word for it. It is refused when it is read, whatever it is read for.
+    fn huge(&self, model: &str) -> Vec<(String, String)> {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         let tools = vec![r#"{"name":"f"}"#; 1_000_000].join(",");
         let tools = match self.main {
@@ -154,17 +154,23 @@ impl Entry {
             _ => format!("[{tools}]"),
         };
         let many = vec![r#"{"role":"user"}"#; 200_000].join(",");
-        let text = |text: &str| match self.main {
-            "contents" => self.main(model, &format!(r#"[{{"role":"user","parts":[{{"text":"{text}"}}]}}]"#)),
-            _ => self.main(model, &format!(r#"[{{"role":"user","content":"{text}"}}]"#)),
-        };
-        let mut all = vec![
+        vec![
             ("a thousand levels".to_owned(), self.main(model, &nested(1000))),
             ("a million levels".to_owned(), self.main(model, &nested(1_000_000))),
             ("levels that do not end".to_owned(), self.main(model, &"[".repeat(1_000_000))),
             ("objects without end".to_owned(), self.main(model, &"{\"a\":".repeat(200_000))),
             ("a million tools".to_owned(), self.body(model, &format!(",\"tools\":{tools}"))),
             ("many messages".to_owned(), self.main(model, &format!("[{many}]"))),
+        ]
+    }
+
+    /// What is not what it must be, with a word for it.
+    fn wrong(&self, model: &str) -> Vec<(String, String)> {
+        let text = |text: &str| match self.main {
+            "contents" => self.main(model, &format!(r#"[{{"role":"user","parts":[{{"text":"{text}"}}]}}]"#)),
+            _ => self.main(model, &format!(r#"[{{"role":"user","content":"{text}"}}]"#)),
+        };
+        let mut all = vec![
             ("half a character".to_owned(), text(r"\ud83d")),
             ("the other half".to_owned(), text(r"\udc00\ud83d")),
             ("a byte that is no UTF-8".to_owned(), text("\u{ff}")),
@@ -249,11 +255,15 @@ async fn what_is_hostile_is_refused_at_each_entry_and_costs_little() {
     let gateway = Gateway::start(&config, port, &BTreeMap::new()).await.unwrap();
     let gateway = gateway.unwrap_or_else(|refused| panic!("the gateway did not start: {refused:?}"));
     for entry in ENTRIES {
+        let mut huge = false;
         for (kind, provider) in &providers {
             let (model, own) = (format!("m-{kind}"), entry.own.contains(kind));
             let path = (entry.path)(&model);
             let before = provider.calls();
-            for (what, body) in entry.refused(&model) {
+            // Once is enough for what takes a while.
+            let foreign = !own && !std::mem::replace(&mut huge, true);
+            let refused = if foreign { entry.huge(&model) } else { Vec::new() };
+            for (what, body) in refused.into_iter().chain(entry.wrong(&model)) {
                 let reply = send(&gateway, &path, &body).await;
                 let said = reply.text();
                 assert_eq!(
@@ -268,7 +278,8 @@ async fn what_is_hostile_is_refused_at_each_entry_and_costs_little() {
                 );
             }
             assert!(own || provider.calls() == before, "{path}: what was refused reached {kind}");
-            for (what, body) in entry.odd(&model) {
+            let odd = if own { Vec::new() } else { entry.odd(&model) };
+            for (what, body) in odd {
                 let reply = send(&gateway, &path, &body).await;
                 assert!(
                     reply.status.is_some_and(|status| status < 500),
