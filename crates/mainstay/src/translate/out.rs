@@ -148,6 +148,15 @@ impl Out {
         self.text.push_str(text);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Takes back what was written after the first `len` bytes.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

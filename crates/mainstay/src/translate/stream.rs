@@ -87,6 +87,18 @@ impl Writer {
         }
     }
 
+    /// Writes events one after the other. One that cannot be written leaves nothing of itself behind.
+    fn write_all(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
+        for event in events {
+            let before = out.len();
+            if let Err(what) = self.write(event, out) {
+                out.truncate(before);
+                return Err(what);
+            }
+        }
+        Ok(())
+    }
+
     fn write(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), &'static str> {
         match self {
             Writer::Chat(stream) => stream.write(event, out),
@@ -134,14 +146,14 @@ impl StreamTranslator {
             self.reader.read(event.name(), json, &mut events)?;
             name_model(&mut events, &self.model);
         }
-        events.into_iter().try_for_each(|event| self.writer.write(event, out))
+        self.writer.write_all(events, out)
     }
 
     /// The provider's stream is at its end, and whole.
     pub(super) fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
         self.reader.end(&mut events);
-        events.into_iter().try_for_each(|event| self.writer.write(event, out))
+        self.writer.write_all(events, out)
     }
 
     /// The number that the next event of the caller's stream would have.
@@ -187,7 +199,7 @@ pub(super) fn translate_answer(
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
         let mut writer = Writer::new(to, wishes);
-        events.into_iter().try_for_each(|event| writer.write(event, &mut out))?;
+        writer.write_all(events, &mut out)?;
         return Ok(out.finish());
     }
     let answer = Answer::of(events);
