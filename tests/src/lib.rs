@@ -2,6 +2,7 @@
 //!
 //! - [`gateway`]: builds and starts the real binary.
 //! - [`client`]: an HTTP/1.1 client on a raw socket, which sees how a reply ended.
+//! - [`scripted`]: providers of every kind that answer what they are asked.
 //! - [`sse`]: what a client makes of an event stream.
 //! - [`cases`]: plays the black-box cases of `cases/*.jsonl` against the binary.
 
@@ -11,6 +12,7 @@
 pub mod cases;
 pub mod client;
 pub mod gateway;
+pub mod scripted;
 pub mod sse;
 
 /// The Rust of the README, as doc tests.

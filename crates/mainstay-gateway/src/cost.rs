@@ -4,8 +4,9 @@
 //! before a shorter one. The model is the one that was asked of the provider. What has no price costs nothing that is known:
 //! there is no figure then, and not a zero.
 //!
-//! Tokens that are written to a cache, which some providers charge more for, count as input. An answer that a second target
-//! went on with (`recovery = "continue"`) is charged at the price of the first.
+//! Tokens that are written to a cache, which some providers charge more for, count as input. Of an answer that a second target
+//! went on with (`recovery = "continue"`) each part is charged at the price of who gave it; the whole has a figure if all its
+//! parts do. An answer that was kept (`cache`) costs nothing again.
 
 use crate::config::settings::{Price, Priced};
 use mainstay::{

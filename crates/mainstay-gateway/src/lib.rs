@@ -10,6 +10,7 @@
 //! | [`app`] | answers requests |
 //! | [`server`] | accepts connections, drains |
 //! | [`metrics`] | `/metrics` |
+//! | [`logging`] | the lines on stderr |
 //! | [`demo`] | what is served without a configuration |
 //! | [`cli`] | the command line |
 
@@ -18,6 +19,7 @@ pub mod cli;
 pub mod config;
 mod cost;
 pub mod demo;
+pub mod logging;
 pub mod metrics;
 pub mod server;
 pub mod stack;

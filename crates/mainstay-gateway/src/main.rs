@@ -3,18 +3,21 @@
 use clap::Parser;
 use mainstay_gateway::{
     app::App,
-    cli::{self, BAD_CONFIG, Cli, Command, LogFormat, Source},
+    cli::{self, BAD_CONFIG, Cli, Command, Source},
     config::Config,
-    demo,
-    server::{Server, ServerConfig},
+    demo, logging,
+    server::{Server, ServerConfig, cores},
 };
 use mainstay_testkit::demo::DemoProviders;
 use std::{
     error::Error,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     process::ExitCode,
 };
-use tracing_subscriber::EnvFilter;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The exit code where it cannot serve: the address is taken, say.
 const CANNOT_SERVE: u8 = 1;
@@ -25,9 +28,9 @@ fn main() -> ExitCode {
         Some(Command::Check) => cli::check(&cli.source(), &mut io::stdout(), &mut io::stderr()).into(),
         Some(Command::Explain(args)) => explain(&cli, args).into(),
         Some(Command::Serve(_)) | None => {
-            log_to_stderr(cli.log_format);
-            // One runtime; nothing below knows that.
-            let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+            logging::to_stderr(cli.log_format);
+            // It accepts and hears signals; the server's workers have runtimes of their own.
+            let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
                 Err(error) => return fail(&error, CANNOT_SERVE),
             };
@@ -79,6 +82,7 @@ async fn serve(cli: &Cli) -> ExitCode {
     };
     let listen = cli.listen().unwrap_or(config.server.listen);
     let bounds = ServerConfig {
+        workers: config.server.workers.unwrap_or_else(cores),
         header_timeout: config.server.header_timeout,
         max_connections: config.server.max_connections,
         max_headers: config.server.max_headers,
@@ -134,13 +138,4 @@ async fn stop() {
 fn fail(error: &dyn Error, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "mainstay: {error}");
     code.into()
-}
-
-fn log_to_stderr(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    match format {
-        LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).init(),
-        LogFormat::Json => log.json().init(),
-    }
 }

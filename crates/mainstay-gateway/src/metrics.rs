@@ -10,6 +10,7 @@ use mainstay::{
     layers::{breaker::State, classify::Class},
     route::{Observe, Target, TargetName},
 };
+use parking_lot::RwLock;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -30,6 +31,9 @@ use std::{
 /// The model's label where a target names none: it takes whatever the caller names.
 const ANY: &str = "*";
 
+/// The route's label of a request that found none.
+const UNROUTED: &str = "none";
+
 /// All metrics of one gateway.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
@@ -42,6 +46,43 @@ struct Inner {
     in_flight: Gauge,
     tokens: Family<RoutedTokenLabels, Counter>,
     cost: Family<RoutedLabels, Counter<f64, AtomicU64>>,
+    places: Places,
+}
+
+/// How many calls there are and may be, of each limit: under the name of the first target that has it, which for that of a
+/// provider is the provider alone.
+#[derive(Clone, Default)]
+struct Places {
+    limit: Family<TargetLabels, Gauge>,
+    in_flight: Family<TargetLabels, Gauge>,
+    waiting: Family<TargetLabels, Gauge>,
+}
+
+impl Places {
+    fn register(&self, registry: &mut Registry) {
+        let limit = "Calls that may be in flight, where that is limited; an adaptive limit as it is now";
+        registry.register("concurrency_limit", limit, self.limit.clone());
+        let in_flight = "Calls that were sent and whose replies have not ended";
+        registry.register("concurrency_in_flight", in_flight, self.in_flight.clone());
+        registry.register("concurrency_waiting", "Calls that wait for a place", self.waiting.clone());
+    }
+
+    fn set(&self, targets: &[Target]) {
+        for (at, target) in targets.iter().enumerate() {
+            let Some(places) = target.places() else { continue };
+            let mut before = targets.iter().take(at).filter_map(Target::places);
+            if before.any(|other| other.is_same(places)) {
+                continue;
+            }
+            let labels = TargetLabels::of(target.name());
+            let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+            if places.is_bounded() {
+                self.limit.get_or_create(&labels).set(number(places.limit()));
+            }
+            self.in_flight.get_or_create(&labels).set(number(places.in_flight()));
+            self.waiting.get_or_create(&labels).set(number(places.waiting()));
+        }
+    }
 }
 
 /// The handles of a target, resolved once.
@@ -54,6 +95,15 @@ struct OfTarget {
     circuit: Gauge,
     first_content: Histogram,
     wasted: [Counter; 4],
+    /// What its answers cost, by route: made when there is something to count, so that no zero is shown for each pair.
+    spent: RwLock<HashMap<Arc<str>, Arc<Spent>>>,
+}
+
+/// The handles of what a target's answers on one route cost, resolved when there is first something to count.
+#[derive(Default)]
+struct Spent {
+    tokens: [OnceLock<Counter>; 4],
+    cost: OnceLock<Counter<f64, AtomicU64>>,
 }
 
 /// The handles of a route, resolved once.
@@ -69,6 +119,13 @@ struct OfRoute {
 struct TargetLabels {
     provider: String,
     model: String,
+}
+
+impl TargetLabels {
+    fn of(name: &TargetName) -> Self {
+        let model = name.model.as_deref().unwrap_or(ANY).to_owned();
+        Self { provider: name.provider.to_string(), model }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -178,6 +235,8 @@ impl Metrics {
             recoveries.clone(),
         );
         registry.register("circuit_state", "0 closed, 1 half-open, 2 open", circuits.clone());
+        let places = Places::default();
+        places.register(&mut registry);
         registry.register("tokens", "Tokens of answers that were handed on", tokens.clone());
         registry.register(
             "wasted_tokens",
@@ -234,16 +293,18 @@ impl Metrics {
                     let labels = TokenLabels { provider: provider.clone(), model: model.clone(), kind };
                     wasted.get_or_create(&labels).clone()
                 }),
+                spent: RwLock::default(),
             }
         };
         Self(Arc::new(Inner {
             targets: targets.into_iter().map(|name| (name.clone(), of_target(name))).collect(),
             routes: routes.into_iter().map(|route| (Arc::from(route), of_route(route))).collect(),
-            unrouted: of_route("none"),
+            unrouted: of_route(UNROUTED),
             registry,
             in_flight,
             tokens,
             cost,
+            places,
         }))
     }
 
@@ -255,7 +316,7 @@ impl Metrics {
     /// A request has ended, with the whole of its reply.
     pub fn end(&self, route: Option<&str>, status: u16, took: Duration) {
         self.0.in_flight.dec();
-        let name = route.unwrap_or("none");
+        let name = route.unwrap_or(UNROUTED);
         let handles = route.and_then(|route| self.0.routes.get(route)).unwrap_or(&self.0.unrouted);
         // A provider chooses the status that is handed on: only those that HTTP knows become labels.
         let status = if (100..600).contains(&status) { status } else { 0 };
@@ -272,22 +333,33 @@ impl Metrics {
 
     /// The tokens of an answer, and what they cost where that is known.
     pub(crate) fn spent(&self, target: &TargetName, route: Option<&str>, usage: &Usage, cost: Option<Usd>) {
-        if !self.0.targets.contains_key(target) {
+        let Some(handles) = self.0.targets.get(target) else { return };
+        let counts = counts(usage);
+        let dollars = cost.map_or(0.0, |Usd(dollars)| dollars);
+        if counts == [0; 4] && dollars <= 0.0 {
             return;
         }
-        let route = route.filter(|route| self.0.routes.contains_key(*route)).unwrap_or("none");
-        let labels = RoutedLabels {
+        let route = route.filter(|route| self.0.routes.contains_key(*route)).unwrap_or(UNROUTED);
+        let known = handles.spent.read().get(route).cloned();
+        let spent = known.unwrap_or_else(|| handles.spent.write().entry(route.into()).or_default().clone());
+        let labels = || RoutedLabels {
             provider: target.provider.to_string(),
             model: target.model.as_deref().unwrap_or(ANY).to_owned(),
             route: route.to_owned(),
         };
-        for (kind, count) in TOKENS.into_iter().zip(counts(usage)).filter(|(_, count)| *count > 0) {
-            let RoutedLabels { provider, model, route } = labels.clone();
-            let labels = RoutedTokenLabels { provider, model, route, kind };
-            self.0.tokens.get_or_create(&labels).inc_by(count);
+        for ((kind, count), counter) in TOKENS.into_iter().zip(counts).zip(&spent.tokens) {
+            if count > 0 {
+                let make = || {
+                    let RoutedLabels { provider, model, route } = labels();
+                    let labels = RoutedTokenLabels { provider, model, route, kind };
+                    self.0.tokens.get_or_create(&labels).clone()
+                };
+                counter.get_or_init(make).inc_by(count);
+            }
         }
-        if let Some(Usd(dollars)) = cost.filter(|Usd(dollars)| *dollars > 0.0) {
-            self.0.cost.get_or_create(&labels).inc_by(dollars);
+        if dollars > 0.0 {
+            let make = || self.0.cost.get_or_create(&labels()).clone();
+            spent.cost.get_or_init(make).inc_by(dollars);
         }
     }
 
@@ -304,6 +376,7 @@ impl Metrics {
                 _ => 2,
             });
         }
+        self.0.places.set(targets);
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.0.registry) {
             tracing::error!(%error, "the metrics cannot be written");

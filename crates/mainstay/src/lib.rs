@@ -9,6 +9,7 @@
 //! | box | what it does |
 //! | --- | --- |
 //! | [`TranslateLayer`](translate::TranslateLayer) | the caller's dialect to the provider's and back; nothing where they are the same |
+//! | [`ParametersLayer`](parameters::ParametersLayer) | fields of the body that a target sets for itself |
 //! | [`RetryLayer`](layers::retry::RetryLayer) | tries, backoff, `Retry-After`, budget; replays the body |
 //! | [`CircuitBreakerLayer`](layers::breaker::CircuitBreakerLayer) | fails at once while open; votes when the stream has ended, not at its head |
 //! | [`ConcurrencyLayer`](layers::concurrency::ConcurrencyLayer) | the permit is held until the body has ended |
@@ -31,6 +32,7 @@ pub mod dialect;
 pub mod endpoint;
 pub mod guide;
 pub mod judge;
+pub mod parameters;
 pub mod peek;
 pub mod provider;
 pub mod route;

@@ -40,6 +40,8 @@ impl fmt::Debug for ApiKey {
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Arc<[Box<str>]>,
+    /// One more, of a single call: nothing is sorted and copied for what hardly any call needs.
+    own: Option<Box<str>>,
 }
 
 /// What stands in place of a secret.
@@ -56,24 +58,36 @@ impl Redactor {
         // The longest first, so that a key that holds another one goes whole.
         secrets.sort_by_key(|one| std::cmp::Reverse(one.len()));
         secrets.dedup();
-        Self { secrets: secrets.into() }
+        Self { secrets: secrets.into(), own: None }
     }
 
     /// The same redactor with one more secret: the caller's own credential.
     #[must_use]
     pub fn and(&self, secret: Option<&str>) -> Self {
         match secret.map(str::trim) {
-            Some(secret) if secret.len() >= SHORTEST && !self.secrets.iter().any(|one| **one == *secret) => {
-                Self::new(self.secrets.iter().map(|one| &**one).chain([secret]))
+            Some(secret) if secret.len() >= SHORTEST && !self.all().any(|one| *one == *secret) => {
+                let shared = match self.own {
+                    None => self.clone(),
+                    Some(_) => Self::new(self.all()),
+                };
+                Self { own: Some(secret.into()), ..shared }
             }
             _ => self.clone(),
         }
     }
 
+    /// The secrets, the longest first.
+    fn all(&self) -> impl Iterator<Item = &str> {
+        let length = self.own.as_ref().map_or(0, |own| own.len());
+        let at = self.secrets.partition_point(|one| one.len() >= length);
+        let (longer, shorter) = self.secrets.split_at(at);
+        longer.iter().chain(&self.own).chain(shorter).map(|one| &**one)
+    }
+
     /// `text` without the secrets; untouched, without a copy, where there is none in it.
     pub fn bytes(&self, text: &Bytes) -> Bytes {
         let mut out = text.clone();
-        for secret in self.secrets.iter() {
+        for secret in self.all() {
             if memmem::find(&out, secret.as_bytes()).is_some() {
                 out = replace(&out, secret.as_bytes()).into();
             }
@@ -90,7 +104,7 @@ impl Redactor {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} secrets)", self.secrets.len())
+        write!(f, "Redactor({} secrets)", self.all().count())
     }
 }
 
@@ -129,6 +143,18 @@ mod tests {
         let redactor = Redactor::new(["sk-aaaaaaaa", "sk-aaaaaaaa-long"]).and(Some("mine-0123456789"));
         let text = redactor.text("x sk-aaaaaaaa-long sk-aaaaaaaa y mine-0123456789");
         assert_eq!(text, "x [redacted] [redacted] y [redacted]");
+    }
+
+    #[test]
+    fn one_more_secret_takes_its_place_by_length() {
+        let redactor = Redactor::new(["aaaaaaaa-longer", "bbbbbbbb"]).and(Some("aaaaaaaa-long"));
+        assert_eq!(
+            redactor.text("aaaaaaaa-longer aaaaaaaa-long bbbbbbbb"),
+            "[redacted] [redacted] [redacted]"
+        );
+        let longest = redactor.and(Some("aaaaaaaa-longer-still")).and(Some("aaaaaaaa-long"));
+        assert_eq!(longest.text("aaaaaaaa-longer-still aaaaaaaa-long"), "[redacted] [redacted]");
+        assert_eq!(longest.all().count(), 4);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) async fn run(asked: &Asked, targets: &Targets) {
 }
 
 /// So many requests over so many connections; how long each took.
-async fn load(target: &Target, connections: usize, requests: usize) -> Vec<Duration> {
+pub(crate) async fn load(target: &Target, connections: usize, requests: usize) -> Vec<Duration> {
     let callers = (0..connections).map(|_| {
         let address = target.address;
         tokio::spawn(async move {

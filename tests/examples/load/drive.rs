@@ -96,6 +96,16 @@ pub(crate) fn streaming(events: usize, gap: usize) -> Bytes {
     format!(r#"{{"messages":[{{"role":"user","content":"Name the three largest moons of Saturn."}}],"model":"gpt-4o-mini","stream":true,"max_tokens":{events},"seed":{gap}}}"#).into()
 }
 
+/// A stream of a word and an end, a few milliseconds apart, of which the first comes so many milliseconds after the head.
+pub(crate) fn delayed(delay: usize) -> Bytes {
+    format!(r#"{{"messages":[{{"role":"user","content":"Name the three largest moons of Saturn."}}],"model":"gpt-4o-mini","stream":true,"max_tokens":2,"seed":2,"delay":{delay}}}"#).into()
+}
+
+/// A stream of so many bytes, as fast as they are taken.
+pub(crate) fn flood(bytes: u64) -> Bytes {
+    format!(r#"{{"messages":[{{"role":"user","content":"Count."}}],"model":"gpt-4o-mini","stream":true,"flood":{bytes}}}"#).into()
+}
+
 /// The value below which the share `part` of them lies; they are sorted.
 pub(crate) fn quantile(sorted: &[Duration], part: f64) -> Duration {
     let at = (sorted.len() as f64 * part) as usize;

@@ -118,13 +118,8 @@ impl Target {
 
     /// The gateway with its defaults, over this provider.
     pub(crate) async fn gateway(provider: SocketAddr) -> Self {
-        let (folder, address) = (tempfile::tempdir().expect("a folder"), free());
-        let file = folder.path().join("mainstay.toml");
         let config = format!(
             r#"
-[server]
-listen = "{address}"
-max_connections = 20000
 [providers.one]
 kind = "openai"
 base_url = "http://{provider}/v1"
@@ -135,6 +130,14 @@ models = ["gpt-*"]
 targets = ["one"]
 "#
         );
+        Self::gateway_of("gateway", &config).await
+    }
+
+    /// The gateway with these providers and routes.
+    pub(crate) async fn gateway_of(name: &'static str, config: &str) -> Self {
+        let (folder, address) = (tempfile::tempdir().expect("a folder"), free());
+        let file = folder.path().join("mainstay.toml");
+        let config = format!("[server]\nlisten = \"{address}\"\nmax_connections = 20000\n{config}");
         fs::write(&file, config).expect("a file");
         let child = Command::new(binary())
             .arg("--config")
@@ -145,7 +148,7 @@ targets = ["one"]
             .stderr(Stdio::null())
             .spawn()
             .expect("the gateway");
-        let target = Self { name: "gateway", address, child, _folder: Some(folder) };
+        let target = Self { name, address, child, _folder: Some(folder) };
         target.listening().await;
         target
     }

@@ -1,7 +1,8 @@
 //! A provider that answers at once: a chat completion, or a stream.
 //!
 //! Of a request that asks for a stream, `max_tokens` says how many events it has and `seed` how many milliseconds lie
-//! between them; `seed` 0 leaves it open after the first.
+//! between them; `seed` 0 leaves it open after the first. `delay` is how many milliseconds pass between the head and the
+//! first event. With `flood` it is so many bytes instead, as fast as they are taken; `GET /sent` says how many were.
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
@@ -14,6 +15,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -26,12 +28,20 @@ const ANSWER: &str = r#"{"id":"chatcmpl-9Zk1","object":"chat.completion","create
 const WORD: &str = "data: {\"id\":\"chatcmpl-9Zk1\",\"object\":\"chat.completion.chunk\",\"created\":1732958400,\"model\":\"gpt-4o-mini\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" Titan\"},\"finish_reason\":null}]}\n\n";
 const LAST: &str = "data: {\"id\":\"chatcmpl-9Zk1\",\"object\":\"chat.completion.chunk\",\"created\":1732958400,\"model\":\"gpt-4o-mini\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
+/// How many events of a flood go out together.
+const TOGETHER: usize = 64;
+/// How many bytes of floods were taken.
+static SENT: AtomicU64 = AtomicU64::new(0);
+
 /// Serves for ever.
 pub(crate) async fn serve(listener: TcpListener) {
     super::process::accept(listener, answer).await;
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Reply>, hyper::Error> {
+    if request.uri().path() == "/sent" {
+        return Ok(Response::new(Reply::Whole { bytes: SENT.load(Relaxed).to_string().into() }));
+    }
     let body = request.into_body().collect().await?.to_bytes();
     let streams = memchr::memmem::find(&body, b"\"stream\":true").is_some();
     let (kind, reply) = match streams {
@@ -52,6 +62,7 @@ pin_project! {
     enum Reply {
         Whole { bytes: Bytes },
         Stream { left: u64, first: bool, gap: Option<Duration>, #[pin] sleep: Sleep },
+        Flood { left: u64, some: Bytes },
     }
 }
 
@@ -62,8 +73,13 @@ impl Reply {
 
     fn stream(asked: &Value) -> Self {
         let number = |key: &str| asked.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let gap = Some(number("seed")).filter(|gap| *gap > 0).map(Duration::from_millis);
-        Self::Stream { left: number("max_tokens").max(1), first: true, gap, sleep: sleep(Duration::ZERO) }
+        if number("flood") > 0 {
+            return Self::Flood { left: number("flood"), some: WORD.repeat(TOGETHER).into() };
+        }
+        let millis = |key| Some(number(key)).filter(|time| *time > 0).map(Duration::from_millis);
+        let (gap, delay) = (millis("seed"), millis("delay"));
+        let sleep = sleep(delay.unwrap_or_default());
+        Self::Stream { left: number("max_tokens").max(1), first: delay.is_none(), gap, sleep }
     }
 }
 
@@ -78,6 +94,16 @@ impl Body for Reply {
         let data = match self.project() {
             ReplyProj::Whole { bytes } if bytes.is_empty() => return Poll::Ready(None),
             ReplyProj::Whole { bytes } => std::mem::take(bytes),
+            ReplyProj::Flood { left, some } if *left > 0 => {
+                SENT.fetch_add(some.len() as u64, Relaxed);
+                *left = left.saturating_sub(some.len() as u64);
+                some.clone()
+            }
+            ReplyProj::Flood { some, .. } if some.is_empty() => return Poll::Ready(None),
+            ReplyProj::Flood { some, .. } => {
+                *some = Bytes::new();
+                Bytes::from_static(LAST.as_bytes())
+            }
             ReplyProj::Stream { left: 0, .. } => return Poll::Ready(None),
             ReplyProj::Stream { left, first, gap, mut sleep } => {
                 // A timer that is due at once fires a millisecond later.
@@ -98,7 +124,7 @@ impl Body for Reply {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole { bytes } => SizeHint::with_exact(bytes.len() as u64),
-            Self::Stream { .. } => SizeHint::default(),
+            Self::Stream { .. } | Self::Flood { .. } => SizeHint::default(),
         }
     }
 }

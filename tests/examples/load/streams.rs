@@ -7,8 +7,7 @@ use super::{
 };
 use std::{future::Future, time::Duration};
 
-/// How many events a stream has, and how many milliseconds lie between them.
-const EVENTS: usize = 100;
+/// How many milliseconds lie between the events of a stream.
 const GAP: usize = 2;
 /// How many streams a connection has, one after the other.
 const STREAMS: usize = 4;
@@ -32,8 +31,8 @@ pub(crate) async fn run(asked: &Asked, targets: &Targets) {
         for _ in 0..asked.rounds {
             for (target, rounds) in all.iter().zip(&mut rounds) {
                 let cpu = target.cpu();
-                let mut gaps = gaps(target, connections).await;
-                let cpu = micros(target.cpu() - cpu) / (connections * STREAMS * EVENTS) as f64;
+                let mut gaps = gaps(target, connections, asked.events).await;
+                let cpu = micros(target.cpu() - cpu) / (connections * STREAMS * asked.events) as f64;
                 let mut firsts = firsts(target, connections, asked.requests / 4).await;
                 firsts.sort_unstable();
                 gaps.sort_unstable();
@@ -67,9 +66,9 @@ pub(crate) async fn run(asked: &Asked, targets: &Targets) {
 }
 
 /// The gaps between the events of some streams at once.
-async fn gaps(target: &Target, connections: usize) -> Vec<Duration> {
-    each(target, connections, STREAMS, |mut caller| async move {
-        let (_, gaps) = caller.stream(streaming(EVENTS, GAP)).await;
+async fn gaps(target: &Target, connections: usize, events: usize) -> Vec<Duration> {
+    each(target, connections, STREAMS, move |mut caller| async move {
+        let (_, gaps) = caller.stream(streaming(events, GAP)).await;
         (caller, gaps)
     })
     .await

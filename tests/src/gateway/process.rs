@@ -123,9 +123,23 @@ impl Gateway {
 
     /// The most memory that it ever held, in MiB; Linux only.
     pub fn peak_mib(&self) -> Option<f64> {
+        self.status_mib("VmHWM:")
+    }
+
+    /// The memory that it holds, in MiB; Linux only.
+    pub fn resident_mib(&self) -> Option<f64> {
+        self.status_mib("VmRSS:")
+    }
+
+    fn status_mib(&self, field: &str) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
         Some(line.split_whitespace().next()?.parse::<f64>().ok()? / 1024.0)
+    }
+
+    /// How many files it has open, sockets among them; Linux only.
+    pub fn open_files(&self) -> Option<usize> {
+        Some(std::fs::read_dir(format!("/proc/{}/fd", self.child.id()?)).ok()?.count())
     }
 
     /// Kills it where it still runs; what it printed.

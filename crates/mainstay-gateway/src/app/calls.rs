@@ -3,6 +3,8 @@
 use super::{
     Inner, ReplyBody,
     errors::{self, Refusal},
+    hops,
+    id::X_REQUEST_ID,
     log::Record,
     reply,
     stream::Teller,
@@ -23,7 +25,11 @@ use mainstay::{
     translate::Lenient,
 };
 use parking_lot::Mutex;
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+};
 use tower::{ServiceExt, service_fn};
 use tower_http::decompression::{DecompressionBody, RequestDecompression};
 
@@ -36,11 +42,12 @@ where
     let family = ErrorFamily::of_path(request.uri().path());
     let mut record = Record::new(app.clone(), id.clone(), request.uri().path());
     let deadline = app.deadline.map(Deadline::after);
+    let mut cut = pin!(app.cut.cancelled());
     let ready = tokio::select! {
         biased;
         ready = prepare(&app, request, deadline, &mut record) => ready,
         // The drain is over before there was a call to make.
-        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
     };
     let (teller, mut pending) = match ready {
         Ok(Ready { teller, pending }) => (teller, pending),
@@ -51,7 +58,7 @@ where
     let outcome = tokio::select! {
         biased;
         outcome = &mut pending => outcome,
-        () = app.cut.cancelled() => Err(Failure::Refused(Refusal::shutting_down())),
+        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
         () = sleep_if(begin) => return wait(&app, teller, pending, record),
     };
     match outcome {
@@ -133,6 +140,7 @@ where
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (mut parts, body) = request.into_parts();
+    hops::count(&mut parts.headers).map_err(Failure::Refused)?;
     let upload = read(app, &mut parts, body);
     let body = match deadline {
         None => upload.await,
@@ -154,7 +162,7 @@ where
         app.router.find(&call.model).map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
     record.route = Some(route.name.clone());
 
-    let log = AttemptLog::default();
+    let log = record.log.clone();
     let redactor = app.redactor.and(caller_key(&parts.headers));
     // Gemini's streams are events only where they are asked to be.
     let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
@@ -165,14 +173,15 @@ where
     if app.lenient.contains(&*route.name) {
         parts.extensions.insert(Lenient);
     }
-    parts.headers.insert("x-request-id", record.id.clone());
+    parts.headers.insert(&X_REQUEST_ID, record.id.clone());
     // What the caller can decode is between us and the caller: providers are asked for what we can.
     parts.headers.remove(header::ACCEPT_ENCODING);
     if let Some(deadline) = deadline {
         parts.extensions.insert(deadline);
     }
     let request = call.into_request(Request::from_parts(parts, ()), body);
-    let answering = within(deadline, route.fallback.oneshot(request));
+    // The deadline is the fallback's to keep: it may have an old answer when the time is over.
+    let answering = route.fallback.oneshot(request);
     let pending = Box::pin(async move {
         match answering.await {
             Ok(response) => Ok(bounded(response, deadline)),
@@ -180,19 +189,6 @@ where
         }
     });
     Ok(Ready { teller, pending })
-}
-
-/// Runs a call under the deadline over everything.
-async fn within<R>(
-    deadline: Option<Deadline>,
-    call: impl Future<Output = Result<R, BoxError>>,
-) -> Result<R, BoxError> {
-    match deadline {
-        None => call.await,
-        Some(deadline) => tokio::time::timeout_at(deadline.instant(), call)
-            .await
-            .unwrap_or_else(|_| Err(DeadlineExceeded::new().into())),
-    }
 }
 
 /// The deadline holds for the body of a stream too.
@@ -260,6 +256,7 @@ fn hand_on(
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
     let cached = parts.extensions.get::<Cached>();
+    record.kept(cached);
     let mut headers = reply::answer(&parts.headers, served, cached, stream);
     // Of a stream it is known at its end; an answer that was kept costs nothing again.
     if let (false, None, Some(cost)) = (stream, cached, record.cost()) {

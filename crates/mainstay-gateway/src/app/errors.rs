@@ -12,7 +12,7 @@ use mainstay::{
         error::find_cause,
     },
     peek::PeekError,
-    route::{CallFailed, ModelNotFound, own_words},
+    route::{Attempt, CallFailed, Incapable, ModelNotFound, own_words},
     secret::Redactor,
     translate::Untranslatable,
 };
@@ -27,11 +27,13 @@ pub(super) struct Refusal {
     param: Option<&'static str>,
     /// The connection cannot be used on: the rest of a request is still on its way.
     close: bool,
+    /// Whoever tries again by himself makes it worse.
+    fatal: bool,
 }
 
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), param: None, close: false }
+        Self { status, code, message: message.into(), param: None, close: false, fatal: false }
     }
 
     pub(super) fn model_not_found(error: &ModelNotFound) -> Self {
@@ -111,6 +113,13 @@ impl Refusal {
         }
     }
 
+    pub(super) fn loop_detected(passed: u32) -> Self {
+        let message = format!(
+            "the call has passed {passed} gateways (x-mainstay-hops): some of them have each other as a provider"
+        );
+        Self { fatal: true, ..Self::new(StatusCode::LOOP_DETECTED, "loop_detected", message) }
+    }
+
     /// An answer that is no stream, when the head of one has gone out already.
     pub(super) fn no_stream() -> Self {
         Self::new(
@@ -138,13 +147,16 @@ impl Refusal {
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        if self.fatal {
+            response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+        }
         response
     }
 }
 
 /// The reply to a call that no target answered.
 pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redactor) -> Response<ReplyBody> {
-    let attempts = attempts(failed, redactor);
+    let attempts = attempts(&failed.attempts, redactor);
     let status = outward(failed.status, failed.code, family);
     let theirs = failed
         .reply
@@ -181,7 +193,7 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
 
 /// The same as the one event of a stream whose head went out before anyone had answered.
 pub(super) fn failed_event(failed: &CallFailed, dialect: Dialect, redactor: &Redactor) -> Bytes {
-    let attempts = attempts(failed, redactor);
+    let attempts = attempts(&failed.attempts, redactor);
     let status = outward(failed.status, failed.code, dialect.error_family());
     let message = short(&redactor.text(&failed.message()));
     render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0)
@@ -197,12 +209,13 @@ fn own_error<'a>(
         (Some(reply), _) => reply.verdict.code.as_deref(),
         (None, code) => code,
     };
-    let param = find_cause::<Untranslatable>(failed).and_then(|why| why.param.as_deref());
+    let untranslatable = find_cause::<Untranslatable>(failed).and_then(|why| why.param.as_deref());
+    let param = untranslatable.or_else(|| find_cause::<Incapable>(failed).map(|why| why.param));
     ErrorBody { status: status.as_u16(), code, error_type: None, message, param, attempts }
 }
 
-fn attempts(failed: &CallFailed, redactor: &Redactor) -> Vec<dialect::Attempt> {
-    let entries = failed.attempts.iter().map(|attempt| attempt.to_entry());
+fn attempts(failed: &[Attempt], redactor: &Redactor) -> Vec<dialect::Attempt> {
+    let entries = failed.iter().map(Attempt::to_entry);
     entries
         .map(|entry| dialect::Attempt { message: short(&redactor.text(&entry.message)), ..entry })
         .collect()
@@ -258,8 +271,14 @@ impl std::fmt::Display for ShuttingDown {
 
 impl std::error::Error for ShuttingDown {}
 
-/// The event that ends a stream for `error`, in the caller's dialect, and a word for what happened.
-pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxError) -> (Bytes, &'static str) {
+/// The event that ends a stream for `error`, in the caller's dialect, and a word for what happened. `failed` are the tries that
+/// failed, this one included; a provider's own event is handed on as it came, without them.
+pub(super) fn stream_error(
+    redactor: &Redactor,
+    dialect: Dialect,
+    error: &BoxError,
+    failed: &[Attempt],
+) -> (Bytes, &'static str) {
     let verdict = HttpClassifier::new().error(&**error);
     let (status, code, outcome);
     match find_cause::<ReplyError>(&**error) {
@@ -291,7 +310,7 @@ pub(super) fn stream_error(redactor: &Redactor, dialect: Dialect, error: &BoxErr
         error_type: None,
         message: &short(&redactor.text(&message)),
         param: None,
-        attempts: &[],
+        attempts: &attempts(failed, redactor),
     };
     (render_stream_error(dialect, &body, 0), outcome)
 }

@@ -5,7 +5,7 @@ use crate::cost::Usd;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay::{
     judge::UsageCell,
-    route::{Served, TargetName},
+    route::{AttemptLog, Cached, Served, Spent, TargetName},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -15,15 +15,17 @@ pub(super) struct Record {
     app: Arc<Inner>,
     pub(super) id: HeaderValue,
     pub(super) since: Instant,
-    pub(super) path: String,
+    pub(super) path: Box<str>,
     pub(super) route: Option<Arc<str>>,
     pub(super) model: Option<Arc<str>>,
     pub(super) stream: bool,
     pub(super) target: Option<Arc<TargetName>>,
     /// The provider's own id of the request that was answered, for those who ask it for help.
     pub(super) their_id: Option<HeaderValue>,
-    /// The model that was asked of the target.
-    pub(super) asked: Option<Arc<str>>,
+    /// The answer was a kept one: `stale` or `hit`.
+    pub(super) cache: Option<&'static str>,
+    /// The tries, and what the replies that were handed on used.
+    pub(super) log: AttemptLog,
     pub(super) usage: UsageCell,
     pub(super) tries: u32,
     pub(super) status: Option<StatusCode>,
@@ -39,14 +41,14 @@ impl Record {
             app,
             id,
             since: Instant::now(),
-            // The path is the caller's: a log line is no place for all of it.
-            path: path.chars().take(100).collect(),
+            path: beginning(path).into(),
             route: None,
             model: None,
             stream: false,
             target: None,
             their_id: None,
-            asked: None,
+            cache: None,
+            log: AttemptLog::default(),
             usage: UsageCell::default(),
             tries: 0,
             status: None,
@@ -63,12 +65,16 @@ impl Record {
 
     /// A target answered.
     pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>) {
-        self.their_id = reply::provider_id(headers).cloned();
+        self.their_id = reply::provider_id(headers);
         if let Some(served) = served {
             self.target = Some(served.target.clone());
-            self.asked = Some(served.model.clone());
             self.tries = served.tries;
         }
+    }
+
+    /// The answer is a kept one, if it is.
+    pub(super) fn kept(&mut self, cached: Option<&Cached>) {
+        self.cache = cached.map(reply::how_kept);
     }
 
     /// No target answered.
@@ -78,21 +84,38 @@ impl Record {
             Failure::Failed(failed) => {
                 self.tries = failed.tries;
                 let reply = failed.reply.as_ref();
-                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers)).cloned();
+                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers));
                 failed.code.unwrap_or(failed.verdict.class.as_str())
             }
         });
     }
 
-    /// What the answer cost so far, if its price and its tokens are known.
+    /// What the answer cost so far, if its price and its tokens are known: each part at the price of who gave it.
     pub(super) fn cost(&self) -> Option<Usd> {
-        let (target, asked) = (self.target.as_ref()?, self.asked.as_ref()?);
-        self.app.prices.cost(&target.provider, asked, &self.usage.get())
+        self.cost_of(&self.log.spent())
+    }
+
+    fn cost_of(&self, spent: &[Spent]) -> Option<Usd> {
+        let mut parts =
+            spent.iter().map(|part| self.app.prices.cost(&part.target.provider, &part.model, &part.usage));
+        let Usd(first) = parts.next()??;
+        parts.try_fold(first, |sum, part| Some(sum + part?.0)).map(Usd)
     }
 }
 
-/// The longest name of a model that a log line shows.
-const LONGEST_NAME: usize = 100;
+/// What the lines of requests have as their target.
+pub(crate) const REQUEST_LINE: &str = "mainstay::request";
+
+/// The beginning of what a caller wrote: a log line is no place for all of it.
+fn beginning(text: &str) -> &str {
+    const LONGEST: usize = 100;
+    // Never more characters than bytes, and most are short.
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
 
 impl Drop for Record {
     fn drop(&mut self) {
@@ -100,21 +123,24 @@ impl Drop for Record {
         // What HTTP has no status for: the caller left before there was one.
         let status = self.status.map_or(499, |status| status.as_u16());
         self.app.metrics.end(self.route.as_deref(), status, took);
-        let (usage, cost) = (self.usage.get(), self.cost());
-        if let Some(target) = &self.target {
-            self.app.metrics.spent(target, self.route.as_deref(), &usage, cost);
+        let (usage, spent) = (self.usage.get(), self.log.spent());
+        for part in &spent {
+            let cost = self.app.prices.cost(&part.target.provider, &part.model, &part.usage);
+            self.app.metrics.spent(&part.target, self.route.as_deref(), &part.usage, cost);
         }
-        let model: String = self.model.as_deref().unwrap_or_default().chars().take(LONGEST_NAME).collect();
+        let cost = self.cost_of(&spent);
+        let model = beginning(self.model.as_deref().unwrap_or_default());
         tracing::info!(
-            target: "mainstay::request",
+            target: REQUEST_LINE,
             id = self.id.to_str().unwrap_or_default(),
-            path = self.path,
+            path = &*self.path,
             model,
             stream = self.stream,
             provider = self.target.as_ref().map(tracing::field::display),
             status,
             outcome = self.outcome.unwrap_or("cancelled"),
             tries = self.tries,
+            cache = self.cache,
             their_id = self.their_id.as_ref().and_then(|id| id.to_str().ok()),
             ms = took.as_millis() as u64,
             head_ms = self.head_after.map(|after| after.as_millis() as u64),

@@ -1,7 +1,9 @@
 //! What the gateway does with a request: read it, route it, and tell the caller what became of it.
 
 mod calls;
+mod cut;
 mod errors;
+mod hops;
 mod id;
 mod log;
 mod models;
@@ -13,6 +15,7 @@ mod status;
 mod stream;
 mod upload;
 
+pub(crate) use self::log::REQUEST_LINE;
 pub use self::models::ModelList;
 pub use self::stream::ReplyBody;
 
@@ -23,6 +26,7 @@ use crate::{
     stack::{self, StackError},
 };
 use bytes::Bytes;
+use cut::Cut;
 use errors::Refusal;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
@@ -45,7 +49,6 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// The gateway as a service: requests in, replies out, never an error. Cheap to clone.
@@ -68,7 +71,7 @@ pub(crate) struct Inner {
     keepalive: Option<Duration>,
     draining: AtomicBool,
     /// Cancelled when the drain is over: what still runs is told so.
-    cut: CancellationToken,
+    cut: Cut,
 }
 
 impl App {
@@ -97,7 +100,7 @@ impl App {
             deadline: config.server.deadline,
             keepalive: config.server.keepalive,
             draining: AtomicBool::new(false),
-            cut: CancellationToken::new(),
+            cut: Cut::default(),
         })))
     }
 
@@ -111,7 +114,8 @@ impl App {
         self.0.cut.cancel();
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    /// The answer to a request; what [`Service::call`] gives, unboxed.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: fmt::Display + Into<BoxError> + Send,
@@ -140,9 +144,8 @@ impl App {
                 "application/openmetrics-text; version=1.0.0; charset=utf-8",
                 self.0.metrics.render(&self.0.targets),
             ),
-            (&Method::GET | &Method::HEAD, "/status.json") => {
-                json(status::status(&self.0, self.0.draining.load(Ordering::Relaxed)))
-            }
+            (&Method::GET | &Method::HEAD, "/status") => status::page(&self.0, request.uri().query()),
+            (&Method::GET | &Method::HEAD, "/status.json") => status::status(&self.0),
             (&Method::GET | &Method::HEAD, "/explain") => {
                 status::explain(&self.0, request.uri().query(), request.headers())
             }
@@ -179,8 +182,16 @@ impl App {
 
     fn no_such_path(&self, method: &Method, path: &str) -> Response<ReplyBody> {
         let family = ErrorFamily::of_path(path);
-        const KNOWN: [&str; 7] =
-            ["/healthz", "/readyz", "/metrics", "/status.json", "/explain", "/v1/models", "/v1beta/models"];
+        const KNOWN: [&str; 8] = [
+            "/healthz",
+            "/readyz",
+            "/metrics",
+            "/status",
+            "/status.json",
+            "/explain",
+            "/v1/models",
+            "/v1beta/models",
+        ];
         let known = KNOWN.contains(&path);
         if known || path.starts_with("/v1/") {
             let allow = if known || path.starts_with("/v1/models") { "GET, HEAD" } else { "POST" };

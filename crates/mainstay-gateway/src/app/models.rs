@@ -6,7 +6,8 @@ use mainstay::{dialect::ErrorFamily, peek::percent_decoded};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The models that can be asked for by name: the exact names of routes, and what providers list.
+/// The models that can be asked for by name: the exact names of routes, and what providers and targets name, each as a
+/// call for it finds the way there.
 #[derive(Clone, Debug)]
 pub struct ModelList(Vec<(String, String)>);
 
@@ -26,7 +27,17 @@ impl ModelList {
         }
         for provider in &config.providers {
             for model in &provider.models {
-                all.insert((format!("{}/{model}", provider.name), provider.name.clone()));
+                let owner = &provider.name;
+                // By a route that hands names on to it, such as `gpt-*`.
+                if config.hands_on(model, owner) && !all.iter().any(|(name, _)| name == model) {
+                    all.insert((model.clone(), owner.clone()));
+                }
+                all.extend(named(config, owner, model));
+            }
+        }
+        for target in config.routes.iter().flat_map(|route| &route.targets) {
+            if let Some(model) = &target.model {
+                all.extend(named(config, &target.provider, model));
             }
         }
         Self(all.into_iter().collect())
@@ -57,6 +68,12 @@ impl ModelList {
         let owner = self.0.iter().find(|(name, _)| name == model).map_or("mainstay", |(_, owner)| owner);
         entry(model, owner, family)
     }
+}
+
+/// A model under its provider's name, if no route takes that for something else.
+fn named(config: &Config, provider: &str, model: &str) -> Option<(String, String)> {
+    let name = format!("{provider}/{model}");
+    config.is_direct(&name).then(|| (name, provider.to_owned()))
 }
 
 fn entry(model: &str, owner: &str, family: ErrorFamily) -> Value {
@@ -92,6 +109,34 @@ pub(super) fn decode(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn listed(text: &str) -> Vec<String> {
+        let config = Config::parse(text, "mainstay.toml", &|_| None).unwrap();
+        ModelList::new(&config).0.into_iter().map(|(model, _)| model).collect()
+    }
+
+    const PROVIDERS: &str =
+        "[providers.a]\nkind = \"openai\"\nmodels = [\"gpt-5\", \"o3\"]\n[providers.b]\nkind = \"groq\"\n";
+
+    #[test]
+    fn where_all_routes_are_patterns_what_providers_and_targets_name_is_listed() {
+        let route = "[[routes]]\nmodels = [\"gpt-*\"]\ntargets = [\"a\", \"b/llama\"]\n";
+        assert_eq!(listed(&format!("{PROVIDERS}{route}")), ["a/gpt-5", "a/o3", "b/llama", "gpt-5"]);
+    }
+
+    #[test]
+    fn what_a_route_takes_for_something_else_is_not_listed() {
+        let all = "[[routes]]\nmodels = [\"*\"]\ntargets = [\"a\", \"b/llama\"]\n";
+        assert_eq!(listed(&format!("{PROVIDERS}{all}")), ["gpt-5", "o3"]);
+        let renamed = "[[routes]]\nmodels = [\"gpt-*\", \"fast\"]\ntargets = [\"b/llama\"]\n";
+        assert_eq!(listed(&format!("{PROVIDERS}{renamed}")), ["a/gpt-5", "a/o3", "b/llama", "fast"]);
+    }
+
+    #[test]
+    fn an_exact_name_is_listed_once() {
+        let exact = "[[routes]]\nmodels = [\"gpt-5\"]\ntargets = [\"b\", \"a\"]\n";
+        assert_eq!(listed(&format!("{PROVIDERS}{exact}")), ["a/gpt-5", "a/o3", "gpt-5"]);
+    }
 
     #[test]
     fn a_name_in_a_path_is_decoded_and_what_is_no_encoding_stays() {

@@ -7,6 +7,7 @@
 //! provider calls the request goes by its own name where it has one (`request-id`, `apim-request-id`), else in
 //! `x-mainstay-provider-request-id`; the log has it as `their_id`.
 
+use super::id::X_REQUEST_ID;
 use crate::cost::Usd;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use mainstay::{
@@ -14,41 +15,49 @@ use mainstay::{
     route::{Cached, Served},
 };
 
+// Parsed once.
+static REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+static APIM_REQUEST_ID: HeaderName = HeaderName::from_static("apim-request-id");
+static PROVIDER_REQUEST_ID: HeaderName = HeaderName::from_static("x-mainstay-provider-request-id");
+static PROVIDER: HeaderName = HeaderName::from_static("x-mainstay-provider");
+static MODEL: HeaderName = HeaderName::from_static("x-mainstay-model");
+static ATTEMPTS: HeaderName = HeaderName::from_static("x-mainstay-attempts");
+static COST: HeaderName = HeaderName::from_static("x-mainstay-cost");
+
 /// What of a provider's headers is handed on: request ids, rate limits, hints, and the API's own. Never a cookie.
 fn is_handed_on(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    const EXACT: [&str; 8] = [
-        "x-request-id",
-        "request-id",
-        "retry-after",
-        "retry-after-ms",
-        "x-should-retry",
-        "apim-request-id",
-        "content-disposition",
-        "x-mainstay-dropped",
-    ];
     const PREFIXES: [&str; 4] = ["x-ratelimit-", "openai-", "anthropic-", "ratelimit-"];
-    EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    match name.as_str() {
+        "x-request-id"
+        | "request-id"
+        | "retry-after"
+        | "retry-after-ms"
+        | "x-should-retry"
+        | "apim-request-id"
+        | "content-disposition"
+        | "x-mainstay-dropped" => true,
+        name => PREFIXES.iter().any(|prefix| name.starts_with(prefix)),
+    }
 }
 
-/// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it.
-pub(super) fn provider_id(headers: &HeaderMap) -> Option<&HeaderValue> {
-    ["x-request-id", "request-id", "apim-request-id"]
-        .iter()
-        .find_map(|name| headers.get(*name))
-        .filter(|id| super::id::is_usable(id))
+/// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it. A copy:
+/// a header is a slice of the buffer that its connection reads into, and would keep all of that for as long as the call lasts.
+pub(super) fn provider_id(headers: &HeaderMap) -> Option<HeaderValue> {
+    let names = [&X_REQUEST_ID, &REQUEST_ID, &APIM_REQUEST_ID];
+    let id = names.into_iter().find_map(|name| headers.get(name)).filter(|id| super::id::is_usable(id))?;
+    HeaderValue::from_bytes(id.as_bytes()).ok()
 }
 
 /// Puts our own id of a request on its reply. A provider that names its own in the same header has it kept beside ours.
 pub(super) fn put_id(headers: &mut HeaderMap, id: &HeaderValue, family: ErrorFamily) {
-    if let Some(theirs) = headers.insert("x-request-id", id.clone()) {
+    if let Some(theirs) = headers.insert(&X_REQUEST_ID, id.clone()) {
         if theirs != *id {
-            headers.insert("x-mainstay-provider-request-id", theirs);
+            headers.insert(&PROVIDER_REQUEST_ID, theirs);
         }
     }
     // What Anthropic's SDKs read; the provider's own is left in place.
     if family == ErrorFamily::Anthropic {
-        headers.entry("request-id").or_insert_with(|| id.clone());
+        headers.entry(&REQUEST_ID).or_insert_with(|| id.clone());
     }
 }
 
@@ -64,8 +73,13 @@ pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
 /// Says what an answer cost.
 pub(super) fn put_cost(headers: &mut HeaderMap, cost: Usd) {
     if let Ok(value) = HeaderValue::from_str(&cost.to_string()) {
-        headers.insert("x-mainstay-cost", value);
+        headers.insert(&COST, value);
     }
+}
+
+/// Why a kept answer was given.
+pub(super) const fn how_kept(cached: &Cached) -> &'static str {
+    if cached.stale { "stale" } else { "hit" }
 }
 
 /// The headers of an answer.
@@ -86,18 +100,15 @@ pub(super) fn answer(
         to.insert("x-accel-buffering", HeaderValue::from_static("no"));
     }
     if let Some(served) = served {
-        for (name, value) in
-            [("x-mainstay-provider", &*served.target.provider), ("x-mainstay-model", &*served.model)]
-        {
+        for (name, value) in [(&PROVIDER, &*served.target.provider), (&MODEL, &*served.model)] {
             if let Ok(value) = HeaderValue::from_str(value) {
                 to.insert(name, value);
             }
         }
-        to.insert("x-mainstay-attempts", served.tries.into());
+        to.insert(&ATTEMPTS, served.tries.into());
     }
     if let Some(cached) = cached {
-        let how = if cached.stale { "stale" } else { "hit" };
-        to.insert("x-mainstay-cache", HeaderValue::from_static(how));
+        to.insert("x-mainstay-cache", HeaderValue::from_static(how_kept(cached)));
         to.insert(header::AGE, cached.age.as_secs().into());
     }
     to

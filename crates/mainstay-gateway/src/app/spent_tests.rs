@@ -94,3 +94,165 @@ async fn what_has_no_price_or_tells_no_tokens_has_no_figure() {
     let reply = ask(&app, "/v1/chat/completions", &ASK.replace("m-1", "a/unpriced")).await;
     assert!(!reply.headers().contains_key("x-mainstay-cost"));
 }
+
+#[tokio::test]
+async fn each_part_of_an_answer_that_two_gave_is_charged_at_its_own_price() {
+    let chunk = |text: &str, finish: Option<&str>| {
+        let choice = serde_json::json!({"index": 0, "delta": {"content": text}, "finish_reason": finish});
+        // Both tell ten tokens in and one out.
+        let usage = serde_json::json!({"prompt_tokens": 10, "completion_tokens": 1});
+        serde_json::json!({"id": "x", "choices": [choice], "usage": usage}).to_string()
+    };
+    let cut = ScriptedProvider::start([
+        Step::sse([format!("data: {}\n\n", chunk("one two three ", None))]).ending(End::Reset)
+    ])
+    .await
+    .unwrap();
+    let rest = [format!("data: {}\n\n", chunk("four", Some("stop"))), "data: [DONE]\n\n".to_owned()];
+    let goes_on = ScriptedProvider::start([Step::sse(rest)]).await.unwrap();
+    let provider = |name: &str, url: String| {
+        format!(
+            "[providers.{name}]\nkind = \"openai\"\nbase_url = \"{url}/v1\"\nproxy = \"off\"\nretry.attempts = 1\n"
+        )
+    };
+    let file = [
+        provider("a", cut.url()),
+        provider("b", goes_on.url()),
+        "[[routes]]\nmodels = [\"m-1\"]\ntargets = [\"a\", \"b/m-2\"]\nrecovery = \"continue\"\n\
+         [prices.\"a/m-1\"]\ninput = 1.0\noutput = 10.0\n[prices.\"b/m-2\"]\ninput = 100.0\noutput = 1000.0\n"
+            .to_owned(),
+    ];
+    let app = App::new(&Config::parse(&file.concat(), "mainstay.toml", &|_| None).unwrap()).unwrap();
+    let body = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    let reply =
+        ask(&app, "/v1/chat/completions", &body).await.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&reply).contains("four"), "{reply:?}");
+    for (labels, dollars) in [
+        ("provider=\"a\",model=\"*\",route=\"m-1\"", 20e-6),
+        ("provider=\"b\",model=\"m-2\",route=\"m-1\"", 2000e-6),
+    ] {
+        let input = sample(&app, &format!("mainstay_tokens_total{{{labels},kind=\"input\"}}")).await;
+        let cost = sample(&app, &format!("mainstay_cost_usd_total{{{labels}}}")).await;
+        assert_eq!(input, 10.0, "{labels}");
+        assert!((cost - dollars).abs() < 1e-12, "{labels}: {cost}");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_answer_is_no_spent_token() {
+    let chunk = r#"data: {"id":"x","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1}}"#;
+    let events = [format!("{chunk}\n\n"), "data: [DONE]\n\n".to_owned()];
+    let provider = ScriptedProvider::start([
+        Step::sse(events),
+        Step::json(200, bodies::openai_chat("one two three")),
+        Step::json(500, bodies::openai_error("server_error", None, "no")),
+    ])
+    .await
+    .unwrap();
+    let file = format!(
+        "[providers.a]\nkind = \"openai\"\nbase_url = \"{}/v1\"\nproxy = \"off\"\nretry.attempts = 1\n\
+         [[routes]]\nmodels = [\"m-*\"]\ntargets = [\"a\"]\ncache = {{ max = \"1MiB\" }}\n",
+        provider.url()
+    );
+    let app = App::new(&Config::parse(&file, "mainstay.toml", &|_| None).unwrap()).unwrap();
+    let stream = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    let mut first = Vec::new();
+    for stale in [false, true] {
+        for body in [&*stream, ASK] {
+            let reply = ask(&app, "/v1/chat/completions", body).await;
+            assert_eq!(reply.status(), 200);
+            assert_eq!(
+                reply.headers().get("x-mainstay-cache").map(|how| how == "stale"),
+                stale.then_some(true)
+            );
+            assert_eq!(reply.headers().contains_key("age"), stale);
+            let kind = reply.headers()["content-type"].clone();
+            assert_eq!(kind == "text/event-stream", body == stream);
+            let text = reply.into_body().collect().await.unwrap().to_bytes();
+            if stale {
+                assert_eq!(first.remove(0), text);
+            } else {
+                first.push(text);
+            }
+        }
+    }
+    let input = "mainstay_tokens_total{provider=\"a\",model=\"*\",route=\"m-*\",kind=\"input\"}";
+    assert_eq!(sample(&app, input).await, 10.0 + 9.0);
+}
+
+#[tokio::test]
+async fn when_the_time_over_everything_is_up_the_last_good_answer_is_given() {
+    let provider = ScriptedProvider::start([
+        Step::json(200, bodies::openai_chat("one two three")),
+        Step::json(200, bodies::openai_chat("late")).after(std::time::Duration::from_secs(60)),
+    ])
+    .await
+    .unwrap();
+    let file = format!(
+        "[server]\ndeadline = \"300ms\"\n[providers.a]\nkind = \"openai\"\nbase_url = \"{}/v1\"\nproxy = \"off\"\n\
+         [[routes]]\nmodels = [\"m-*\"]\ntargets = [\"a\"]\ncache = {{ max = \"1MiB\" }}\n",
+        provider.url()
+    );
+    let app = App::new(&Config::parse(&file, "mainstay.toml", &|_| None).unwrap()).unwrap();
+    assert_eq!(ask(&app, "/v1/chat/completions", ASK).await.status(), 200);
+    let reply = ask(&app, "/v1/chat/completions", ASK).await;
+    assert_eq!(
+        (reply.status().as_u16(), &reply.headers()["x-mainstay-cache"]),
+        (200, &"stale".parse().unwrap())
+    );
+    let other = ask(&app, "/v1/chat/completions", &ASK.replace("hi", "ho")).await;
+    assert_eq!(other.status(), 504);
+}
+
+#[tokio::test]
+async fn a_translated_answer_costs_what_the_provider_says_it_used() {
+    let mut message = bodies::anthropic_message("one two three");
+    message["usage"] =
+        serde_json::json!({"input_tokens": 5, "cache_read_input_tokens": 4, "output_tokens": 3});
+    let provider = ScriptedProvider::start([
+        Step::json(200, message),
+        Step::sse(bodies::anthropic_events(["Hel", "lo"])),
+    ])
+    .await
+    .unwrap();
+    let app = app(&provider, "anthropic", "").await;
+    let reply = ask(&app, "/v1/chat/completions", ASK).await;
+    // What came from a cache is part of the 9 tokens in; no price of its own was given for it.
+    assert_eq!(reply.headers()["x-mainstay-cost"], "0.000039");
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["usage"]["prompt_tokens"], 9);
+    let labels = "provider=\"a\",model=\"*\",route=\"m-*\"";
+    for (kind, tokens) in [("input", 9.0), ("cached", 4.0), ("output", 3.0)] {
+        let line = format!("mainstay_tokens_total{{{labels},kind=\"{kind}\"}}");
+        assert_eq!(sample(&app, &line).await, tokens, "{kind}");
+    }
+    let stream = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    ask(&app, "/v1/chat/completions", &stream).await.into_body().collect().await.unwrap();
+    assert_eq!(sample(&app, &format!("mainstay_tokens_total{{{labels},kind=\"input\"}}")).await, 18.0);
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_try_that_lost_a_race_are_wasted() {
+    let events = bodies::anthropic_events(["Hel", "lo"]);
+    // It tells its tokens and falls silent; the second target answers.
+    let slow =
+        ScriptedProvider::start([Step::sse(events.clone().into_iter().take(1)).ending(End::Hang)]).await;
+    let (slow, quick) = (slow.unwrap(), ScriptedProvider::start([Step::sse(events)]).await.unwrap());
+    let file = format!(
+        "[providers.a]\nkind = \"anthropic\"\nbase_url = \"{}\"\nproxy = \"off\"\n\
+         [providers.b]\nkind = \"anthropic\"\nbase_url = \"{}\"\nproxy = \"off\"\n\
+         [[routes]]\nmodels = [\"m-*\"]\ntargets = [\"a\", \"b\"]\nhedge = {{ after = \"50ms\", max = 1 }}\n",
+        slow.url(),
+        quick.url()
+    );
+    let app = App::new(&Config::parse(&file, "mainstay.toml", &|_| None).unwrap()).unwrap();
+    let stream = ASK.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    let reply = ask(&app, "/v1/messages", &stream).await;
+    assert_eq!(reply.headers()["x-mainstay-provider"], "b");
+    reply.into_body().collect().await.unwrap();
+    let wasted = "mainstay_wasted_tokens_total{provider=\"a\",model=\"*\",kind=\"input\"}";
+    assert_eq!(sample(&app, wasted).await, 9.0);
+    let spent = "mainstay_tokens_total{provider=\"b\",model=\"*\",route=\"m-*\",kind=\"input\"}";
+    assert_eq!(sample(&app, spent).await, 9.0);
+}

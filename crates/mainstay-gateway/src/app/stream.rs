@@ -2,6 +2,7 @@
 
 use super::{
     calls::{self, Failure, Pending},
+    cut::{Cut, UntilCut},
     errors::{self, Refusal},
     log::Record,
 };
@@ -10,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use mainstay::{
     BoxError,
     dialect::{Dialect, keepalive},
-    route::{self, Served},
+    route::{self, Cached, Served},
     secret::Redactor,
 };
 use pin_project_lite::pin_project;
@@ -21,7 +22,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 pin_project! {
     /// A reply's body: held whole, passed on, or a stream that always ends as one.
@@ -49,7 +49,7 @@ pin_project! {
         Stream {
             source: Source,
             #[pin]
-            cut: WaitForCancellationFutureOwned,
+            cut: UntilCut,
             teller: Teller,
             tail: Tail,
             record: Option<Record>,
@@ -151,7 +151,7 @@ fn is_sse(dialect: Dialect) -> bool {
 }
 
 impl ReplyBody {
-    pub(super) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn whole(bytes: Bytes) -> Self {
         Self { state: State::Whole { bytes } }
     }
 
@@ -159,26 +159,21 @@ impl ReplyBody {
         Self { state: State::Passing { inner, record: Some(record) } }
     }
 
-    pub(super) fn stream(
-        inner: route::ReplyBody,
-        mut teller: Teller,
-        cut: CancellationToken,
-        record: Record,
-    ) -> Self {
+    pub(super) fn stream(inner: route::ReplyBody, mut teller: Teller, cut: Cut, record: Record) -> Self {
         teller.spoke();
         Self::of(Source::Answer(inner), teller, cut, record)
     }
 
     /// The body of a stream that nobody has begun yet. Its first sign of life is due.
-    pub(super) fn waiting(pending: Pending, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+    pub(super) fn waiting(pending: Pending, teller: Teller, cut: Cut, record: Record) -> Self {
         Self::of(Source::Waiting(pending), teller, cut, record)
     }
 
-    fn of(source: Source, teller: Teller, cut: CancellationToken, record: Record) -> Self {
+    fn of(source: Source, teller: Teller, cut: Cut, record: Record) -> Self {
         Self {
             state: State::Stream {
                 source,
-                cut: cut.cancelled_owned(),
+                cut: cut.cancelled(),
                 teller,
                 tail: Tail::default(),
                 record: Some(record),
@@ -222,7 +217,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Ready(Next::Broken(error)) => {
                         tracing::debug!(error = &*error, "a stream ended in an error");
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Ready(Next::Failed(failure)) => {
                         if let Some(record) = record {
@@ -238,7 +233,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Pending if cut.as_mut().poll(cx).is_ready() => {
                         let error = errors::ShuttingDown.into();
-                        errors::stream_error(&teller.redactor, teller.dialect, &error)
+                        errors::stream_error(&teller.redactor, teller.dialect, &error, &failed_tries(record))
                     }
                     Poll::Pending => {
                         return teller.poll_sign(cx).map(|sign| Some(Ok(Frame::data(sign))));
@@ -290,6 +285,7 @@ impl Source {
                 };
                 if let Some(record) = record {
                     record.answered(&parts.headers, parts.extensions.get::<Served>());
+                    record.kept(parts.extensions.get::<Cached>());
                 }
                 if !calls::is_event_stream(&parts.headers) {
                     return Poll::Ready(Next::Failed(Failure::Refused(Refusal::no_stream())));
@@ -305,6 +301,11 @@ impl Source {
             Source::Ended => Poll::Ready(Next::End),
         }
     }
+}
+
+/// The tries that failed, for an error event.
+fn failed_tries(record: &Option<Record>) -> Vec<route::Attempt> {
+    record.as_ref().map(|record| record.log.failed()).unwrap_or_default()
 }
 
 /// Writes the line of a request that has ended.

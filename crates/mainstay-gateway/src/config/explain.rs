@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
-use mainstay::route::{Pattern, Table};
+use mainstay::parameters::Parameters;
+use mainstay::route::{Capabilities, Pattern, Table};
 
 use super::Config;
-use super::settings::{Provider, Recovery, Retry, Route, Target, Timeout};
+use super::settings::{Limits, Tables, Target};
 use super::show::{provider_toml, route_toml};
-use super::units::show_duration;
+use super::units::{show_duration, show_size};
 
 /// Where a model's calls go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way<'c> {
+pub(super) enum Way<'c> {
     /// By the route of this index, through this entry of its `models`.
     Route(usize, &'c str),
     /// By `provider/model`: the provider's name and what is left.
@@ -20,7 +21,7 @@ enum Way<'c> {
 
 impl Config {
     /// Exact name, then the longest pattern, by the router's own table; then `provider/model`.
-    fn way<'c>(&'c self, model: &'c str) -> Option<Way<'c>> {
+    pub(super) fn way<'c>(&'c self, model: &'c str) -> Option<Way<'c>> {
         let mut table = Table::default();
         for (at, route) in self.routes.iter().enumerate() {
             for entry in &route.models {
@@ -35,6 +36,36 @@ impl Config {
         Some(Way::Direct(&provider.name, rest))
     }
 
+    /// Whether calls for `model` go to `provider` under that name, by some route.
+    #[must_use]
+    pub fn hands_on(&self, model: &str, provider: &str) -> bool {
+        let Some(Way::Route(at, _)) = self.way(model) else { return false };
+        let targets = self.routes.get(at).map_or(&[][..], |route| &route.targets);
+        targets.iter().any(|target| {
+            target.provider == provider && target.model.as_deref().is_none_or(|named| named == model)
+        })
+    }
+
+    /// Whether calls for `model` take no route but name a provider themselves.
+    #[must_use]
+    pub fn is_direct(&self, model: &str) -> bool {
+        matches!(self.way(model), Some(Way::Direct(..)))
+    }
+
+    /// The target of a call that names a provider itself: the provider alone, as it is configured.
+    pub(super) fn direct(&self, provider: &str, model: &str) -> Target {
+        let target = Target::plain(provider, Some(model.to_owned()));
+        Target { tables: self.alone(provider).map(|tables| Box::new(tables.clone())), ..target }
+    }
+
+    /// The tables of a provider that some route lists alone, where they are not its own.
+    #[must_use]
+    pub fn alone(&self, provider: &str) -> Option<&Tables> {
+        let targets = self.routes.iter().flat_map(|route| &route.targets);
+        let mut alone = targets.filter(|target| target.provider == provider && target.model.is_none());
+        alone.find_map(|target| target.tables.as_deref())
+    }
+
     /// For a person: which route, which targets in which order, and their settings. `None` if nothing takes the
     /// model; [`Config::models_there_are`] says what would.
     #[must_use]
@@ -47,26 +78,30 @@ impl Config {
                     &mut out,
                     format_args!("{model} matches {entry:?} of the route in line {}:", route.line),
                 );
-                let _ = writeln!(out, "\n{}", indent(&route_toml(route)));
+                let _ = writeln!(out, "\n{}", indent(&route_toml(route, &self.providers)));
                 (route.targets.clone(), true)
             }
             Way::Direct(provider, rest) => {
                 line(&mut out, format_args!("{model} matches no route; it names the provider {provider}:"));
-                let (provider, model) = (provider.to_owned(), Some(rest.to_owned()));
-                (vec![Target { provider, model, weight: 1 }], false)
+                (vec![self.direct(provider, rest)], false)
             }
         };
         let mut tries: u64 = 0;
         for (at, target) in targets.iter().enumerate() {
             let Some(provider) = self.provider(&target.provider) else { continue };
-            tries += u64::from(provider.retry.attempts);
+            let Some(tables) = self.tables(target) else { continue };
+            tries += u64::from(tables.retry.attempts);
             let name = target.model.as_deref().unwrap_or(model);
             let nth = at + 1;
             line(
                 &mut out,
                 format_args!("{nth}. {} at {}, as model {name:?}", provider.name, provider.base_url.as_str()),
             );
-            for said in clocks(provider, stream) {
+            let declared = self.capabilities(target);
+            if declared != Capabilities::new() {
+                line(&mut out, format_args!("   declared: {declared}"));
+            }
+            for said in clocks(&tables, stream).into_iter().chain(parameters(&target.parameters)) {
                 line(&mut out, format_args!("   {said}"));
             }
         }
@@ -90,75 +125,6 @@ impl Config {
         Some(out)
     }
 
-    /// What of the settings for a model works against itself, for people.
-    #[must_use]
-    pub fn advice(&self, model: &str) -> Vec<String> {
-        let (route, targets) = match self.way(model) {
-            Some(Way::Route(at, _)) => match self.routes.get(at) {
-                Some(route) => (Some(route), route.targets.as_slice()),
-                None => (None, &[][..]),
-            },
-            Some(Way::Direct(provider, _)) => {
-                let Some(provider) = self.provider(provider) else { return Vec::new() };
-                return self.outlived(provider);
-            }
-            None => (None, &[][..]),
-        };
-        let mut advice = Vec::new();
-        let mut seen: Vec<&str> = Vec::new();
-        for provider in targets.iter().filter_map(|target| self.provider(&target.provider)) {
-            if !seen.contains(&provider.name.as_str()) {
-                seen.push(&provider.name);
-                advice.extend(self.outlived(provider));
-            }
-        }
-        advice.extend(route.and_then(|route| self.recovers(route)));
-        advice
-    }
-
-    /// Inner limits that the outer one ends first.
-    fn outlived(&self, provider: &Provider) -> Vec<String> {
-        let Some(deadline) = self.server.deadline else { return Vec::new() };
-        // A default is a bound like any other; what somebody wrote was meant to be used.
-        let (clocks, usual) = (&provider.timeout, Timeout::default());
-        let limits = [
-            ("timeout.attempt", clocks.attempt, usual.attempt),
-            ("timeout.idle", clocks.idle, usual.idle),
-            ("timeout.first_event", clocks.first_event, usual.first_event),
-            ("timeout.progress", clocks.progress, usual.progress),
-            ("retry.max_wait", Some(provider.retry.max_wait), Some(Retry::default().max_wait)),
-        ];
-        let limits = limits.into_iter().filter(|(_, limit, usual)| limit != usual);
-        let longer = limits.filter_map(|(key, limit, _)| {
-            let limit = limit.filter(|limit| *limit >= deadline)?;
-            let (limit, deadline) = (show_duration(limit), show_duration(deadline));
-            Some(format!(
-                "providers.{}.{key} ({limit}) is never used up: server.deadline ({deadline}) ends the call first",
-                provider.name
-            ))
-        });
-        longer.collect()
-    }
-
-    /// Whether the next target can take what recovery sends it.
-    fn recovers(&self, route: &Route) -> Option<String> {
-        if route.recovery != Recovery::Continue {
-            return None;
-        }
-        let takes_none = |target: &&Target| {
-            let provider = self.provider(&target.provider);
-            provider.is_some_and(|provider| {
-                // Prefixes are a feature of its beta address.
-                provider.kind.as_str() == "deepseek" && !provider.base_url.as_str().contains("/beta")
-            })
-        };
-        let target = route.targets.iter().skip(1).find(takes_none)?;
-        Some(format!(
-            "recovery: {target} takes the beginning of an answer at its /beta address only; here it is asked from the \
-             start, and goes on only if it says the same"
-        ))
-    }
-
     /// What a caller can ask for: the entries of all routes, then `provider/...`.
     #[must_use]
     pub fn models_there_are(&self) -> Vec<String> {
@@ -177,9 +143,24 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
+/// The fields of the request that the target has its own mind about.
+fn parameters(parameters: &Parameters) -> Vec<String> {
+    let list = |map: &serde_json::Map<String, serde_json::Value>| {
+        map.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let mut said = Vec::new();
+    if !parameters.set().is_empty() {
+        said.push(format!("sets in the request: {}", list(parameters.set())));
+    }
+    if !parameters.defaults().is_empty() {
+        said.push(format!("fills in where the caller says nothing: {}", list(parameters.defaults())));
+    }
+    said
+}
+
 /// The settings that matter for this kind of call, in words.
-fn clocks(provider: &Provider, stream: bool) -> Vec<String> {
-    let (retry, timeout, breaker) = (&provider.retry, &provider.timeout, &provider.breaker);
+fn clocks(tables: &Tables, stream: bool) -> Vec<String> {
+    let Tables { retry, timeout, breaker, limits } = tables;
     let shown = |value: Option<_>| value.map_or_else(|| "off".to_owned(), show_duration);
     let mut said = vec![format!(
         "tries: {}, waits from {} to {}, all within {}",
@@ -204,5 +185,22 @@ fn clocks(provider: &Provider, stream: bool) -> Vec<String> {
     } else {
         "circuit: none".to_owned()
     });
+    said.extend(places(limits));
     said
+}
+
+/// How many calls may be in flight, where that is bounded.
+fn places(limits: &Limits) -> Option<String> {
+    let calls = match (limits.adaptive.ceiling, limits.places()) {
+        (Some(ceiling), Some(start)) => {
+            Some(format!("from {} to {ceiling} calls in flight, at first {start}", limits.adaptive.floor))
+        }
+        (None, Some(calls)) => Some(format!("{calls} calls in flight")),
+        (_, None) => None,
+    };
+    let bytes =
+        limits.bytes_in_flight.map(|bytes| format!("{} of requests in flight", show_size(bytes.into())));
+    let bounds: Vec<String> = calls.into_iter().chain(bytes).collect();
+    (!bounds.is_empty())
+        .then(|| format!("limits: {}; others wait {}", bounds.join(", "), show_duration(limits.queue_wait)))
 }

@@ -33,6 +33,8 @@
 //! assert!(refusal.contains("mainstay.toml:3:1: providers.local.knid"), "{refusal}");
 //! ```
 
+mod advice;
+mod capabilities;
 mod check;
 mod doc;
 mod explain;
@@ -53,7 +55,7 @@ use toml::de::DeTable;
 
 pub use self::problem::{ConfigError, Problem, Warning};
 pub use self::secret::{ApiKey, KeySource, Proxy, ProxyUrl};
-use self::settings::{Priced, Provider, Route, Server};
+use self::settings::{Priced, Provider, Route, Server, Tables, Target};
 
 /// No configuration is longer; a path that leads elsewhere is not read on.
 const LONGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -117,6 +119,15 @@ impl Config {
         }
     }
 
+    /// The four tables that hold for a target: its own, else its provider's.
+    #[must_use]
+    pub fn tables(&self, target: &Target) -> Option<Tables> {
+        match &target.tables {
+            Some(own) => Some((**own).clone()),
+            None => self.provider(&target.provider).map(Provider::tables),
+        }
+    }
+
     /// The provider of this name.
     #[must_use]
     pub fn provider(&self, name: &str) -> Option<&Provider> {
@@ -151,7 +162,8 @@ fn sections(doc: &doc::Doc<'_>) -> (Server, Vec<Provider>, Vec<Route>, Vec<Price
         .and_then(|value| value.table())
         .map(|table| read::providers(&table, &defaults, PROVIDERS))
         .unwrap_or_default();
-    let routes = root.get("routes").map(|v| read::routes(&v, &names)).unwrap_or_default();
+    let targets = read::Targets::new(&names, &providers);
+    let routes = root.get("routes").map(|v| read::routes(&v, targets)).unwrap_or_default();
     let prices = root.table("prices").map(|table| read::prices(&table, &names)).unwrap_or_default();
     root.finish(|_| None);
     check::whole(doc, &server, &providers, &routes);

@@ -1,15 +1,20 @@
 //! The effective settings as TOML, as `mainstay check` prints them. Values of keys and headers are not in it.
 
 use std::fmt::{self, Display, Write};
+use std::num::NonZero;
 use std::time::Duration;
 
 use super::Config;
+use super::capabilities::capabilities;
 use super::secret::{ApiKey, Proxy};
 use super::settings::{
-    Breaker, Budget, Cache, Failover, Hedge, Jitter, Limits, Priced, Protocol, Provider, Recovery, Retry,
-    Route, Serve, Server, Sticky, Strategy, Target, Timeout, Translation, WhenExhausted,
+    Cache, Failover, Hedge, Priced, Protocol, Provider, Recovery, Route, Serve, Server, Sticky, Strategy,
+    Translation, WhenExhausted,
 };
-use super::units::{show_duration, show_rate, show_size};
+use super::units::{show_duration, show_size};
+
+mod tables;
+mod target;
 
 impl Config {
     /// All settings with the defaults merged in. Keys stand as `"(set from OPENAI_API_KEY)"`.
@@ -21,7 +26,7 @@ impl Config {
             self::provider(&mut out, provider);
         }
         for route in &self.routes {
-            self::route(&mut out, route);
+            self::route(&mut out, route, &self.providers);
         }
         for priced in &self.prices {
             self::priced(&mut out, priced);
@@ -43,10 +48,10 @@ pub(super) fn provider_toml(provider: &Provider) -> String {
     out.0
 }
 
-/// Settings of one route alone.
-pub(super) fn route_toml(route: &Route) -> String {
+/// Settings of one route alone; `providers` are those of its targets.
+pub(super) fn route_toml(route: &Route, providers: &[Provider]) -> String {
     let mut out = Out::default();
-    self::route(&mut out, route);
+    self::route(&mut out, route, providers);
     out.0
 }
 
@@ -103,6 +108,7 @@ fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 fn server(out: &mut Out, s: &Server) {
     out.head("[server]");
     out.text("listen", s.listen.to_string());
+    out.raw("workers", s.workers.map_or(0, NonZero::get));
     out.size("max_request_body", s.max_request_body);
     out.duration("drain", s.drain);
     out.duration("deadline", s.deadline);
@@ -152,63 +158,26 @@ fn provider(out: &mut Out, p: &Provider) {
         Proxy::Off => out.text("proxy", "off"),
         Proxy::Url(url) => out.text("proxy", url.to_string()),
     }
-    retry(out, &path, &p.retry);
-    timeout(out, &path, &p.timeout);
-    breaker(out, &path, &p.breaker);
-    limits(out, &path, &p.limits);
+    out.raw("capabilities", capabilities(&p.capabilities));
+    for (table, rows) in tables::rows(&p.tables()) {
+        out.head(format_args!("[{path}.{table}]"));
+        rows.into_iter().for_each(|(key, value)| out.raw(key, value));
+    }
 }
 
-fn retry(out: &mut Out, path: &str, r: &Retry) {
-    out.head(format_args!("[{path}.retry]"));
-    out.raw("attempts", r.attempts);
-    out.duration("base_delay", r.base_delay);
-    out.duration("max_delay", r.max_delay);
-    out.text("jitter", jitter(r.jitter));
-    out.duration("max_wait", r.max_wait);
-    out.duration("within", r.within);
-    let Budget { ratio, floor } = r.budget;
-    out.raw("budget", format_args!("{{ ratio = {ratio:?}, floor = {} }}", quoted(show_rate(floor))));
-}
-
-fn timeout(out: &mut Out, path: &str, c: &Timeout) {
-    out.head(format_args!("[{path}.timeout]"));
-    out.duration("connect", c.connect);
-    out.duration("attempt", c.attempt);
-    out.duration("idle", c.idle);
-    out.duration("first_event", c.first_event);
-    out.duration("progress", c.progress);
-    out.duration("error_body", c.error_body);
-}
-
-fn breaker(out: &mut Out, path: &str, b: &Breaker) {
-    out.head(format_args!("[{path}.breaker]"));
-    out.raw("enabled", b.enabled);
-    out.raw("failures", b.failures);
-    out.duration("open_for", b.open_for);
-    out.raw("probes", b.probes);
-    out.raw("growth", format_args!("{:?}", b.growth));
-    out.duration("max_open_for", b.max_open_for);
-    out.raw("failure_rate", format_args!("{:?}", b.failure_rate.unwrap_or(0.0)));
-    out.raw("slow_rate", format_args!("{:?}", b.slow_rate.unwrap_or(0.0)));
-    out.duration("slow_after", b.slow_after);
-    out.duration("window", b.window);
-    out.raw("min_calls", b.min_calls);
-}
-
-fn limits(out: &mut Out, path: &str, l: &Limits) {
-    out.head(format_args!("[{path}.limits]"));
-    out.size("response_body", l.response_body);
-    out.size("sse_event", l.sse_event);
-    out.size("stream", l.stream);
-    out.raw("concurrency", l.concurrency.unwrap_or(0));
-    out.duration("queue_wait", l.queue_wait);
-}
-
-fn route(out: &mut Out, r: &Route) {
+fn route(out: &mut Out, r: &Route, providers: &[Provider]) {
     out.head("[[routes]]");
     out.raw("models", list(r.models.iter().map(String::as_str)));
-    let targets: Vec<String> = r.targets.iter().map(target).collect();
-    out.raw("targets", format_args!("[{}]", targets.join(", ")));
+    let targets = r.targets.iter().map(|target| {
+        let provider = providers.iter().find(|provider| provider.name == target.provider);
+        target::shown(target, provider)
+    });
+    let targets: Vec<String> = targets.collect();
+    if targets.iter().any(|target| target.starts_with('{')) {
+        out.raw("targets", format_args!("[\n    {},\n]", targets.join(",\n    ")));
+    } else {
+        out.raw("targets", format_args!("[{}]", targets.join(", ")));
+    }
     out.text(
         "strategy",
         match r.strategy {
@@ -281,34 +250,10 @@ fn priced(out: &mut Out, p: &Priced) {
     out.raw("cached", format_args!("{:?}", p.price.cached));
 }
 
-fn target(target: &Target) -> String {
-    match target.weight {
-        1 => quoted(target.to_string()),
-        weight => format!("{{ target = {}, weight = {weight} }}", quoted(target.to_string())),
-    }
-}
-
 const fn protocol(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Auto => "auto",
         Protocol::Http1 => "http1",
         Protocol::H2 => "h2",
-    }
-}
-
-const fn jitter(jitter: Jitter) -> &'static str {
-    match jitter {
-        Jitter::Full => "full",
-        Jitter::Equal => "equal",
-        Jitter::None => "none",
-    }
-}
-
-impl Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.model {
-            Some(model) => write!(f, "{}/{model}", self.provider),
-            None => f.write_str(&self.provider),
-        }
     }
 }

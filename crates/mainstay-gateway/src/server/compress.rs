@@ -3,29 +3,112 @@
 //! Text of more than [`LEAST`] bytes, held whole: JSON and the like. A stream never is, since a compressor holds back what a
 //! caller waits for, and SDKs ask for compression without meaning streams.
 
-use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
+use crate::app::ReplyBody;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, header};
+use http_body::{Body, Frame, SizeHint};
+use mainstay::BoxError;
+use parking_lot::Mutex;
+use pin_project_lite::pin_project;
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tower::{ServiceExt, service_fn};
 use tower_http::{
     CompressionLevel,
-    compression::{
-        Compression, CompressionLayer, Predicate,
-        predicate::{And, SizeAbove},
-    },
+    compression::{CompressionBody, CompressionLayer, Predicate, predicate::SizeAbove},
 };
 use tower_layer::Layer;
 
 /// Less is not worth a header.
 const LEAST: u64 = 1024;
 
-/// What decides whether a reply is compressed.
-pub(super) type Worth = And<SizeAbove, fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool>;
+/// What a caller accepts, as it wrote it: only a reply that is worth it is asked what that means.
+#[derive(Debug)]
+pub(super) struct Accepts {
+    first: Option<HeaderValue>,
+    more: Vec<HeaderValue>,
+}
 
-/// `service` with its replies compressed where that is asked for.
-pub(super) fn compressed<S>(service: S) -> Compression<S, Worth> {
-    let is_text: fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool =
-        |_, _, headers, _| is_text(headers);
+impl Accepts {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut all = headers.get_all(header::ACCEPT_ENCODING).iter().cloned();
+        Self { first: all.next(), more: all.collect() }
+    }
+
+    fn into_request(self) -> Request<()> {
+        let mut request = Request::new(());
+        for value in self.first.into_iter().chain(self.more) {
+            request.headers_mut().append(header::ACCEPT_ENCODING, value);
+        }
+        never_refuse(request.headers_mut());
+        request
+    }
+}
+
+/// `reply`, compressed where that is asked for and worth it.
+pub(super) async fn compressed(reply: Response<ReplyBody>, accepts: Accepts) -> Response<MaybeCompressed> {
+    if !SizeAbove::new(LEAST).should_compress(&reply) || !is_text(reply.headers()) {
+        return reply.map(|inner| MaybeCompressed::Plain { inner });
+    }
+    // Boxed: a compressor's state is some 10 KiB, and this is on the way of every reply.
+    Box::pin(compress(reply, accepts)).await
+}
+
+async fn compress(reply: Response<ReplyBody>, accepts: Accepts) -> Response<MaybeCompressed> {
+    let reply = Mutex::new(Some(reply));
+    let service = service_fn(|_: Request<()>| {
+        // It is asked once.
+        let reply = reply.lock().take();
+        std::future::ready(Ok::<_, Infallible>(
+            reply.unwrap_or_else(|| Response::new(ReplyBody::whole(Bytes::new()))),
+        ))
+    });
     // The slow levels of br and zstd are for files.
     let layer = CompressionLayer::new().no_deflate().quality(CompressionLevel::Fastest);
-    layer.compress_when(SizeAbove::new(LEAST).and(is_text)).layer(service)
+    let all: fn(_, _, &HeaderMap, &_) -> bool = |_, _, _, _| true;
+    let Ok(reply) = layer.compress_when(all).layer(service).oneshot(accepts.into_request()).await;
+    reply.map(|inner| MaybeCompressed::Compressed { inner: Box::pin(inner) })
+}
+
+pin_project! {
+    /// The body of a reply, compressed or as it is.
+    #[project = BodyProj]
+    pub(super) enum MaybeCompressed {
+        Plain { #[pin] inner: ReplyBody },
+        Compressed { inner: Pin<Box<CompressionBody<ReplyBody>>> },
+    }
+}
+
+impl Body for MaybeCompressed {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match self.project() {
+            BodyProj::Plain { inner } => inner.poll_frame(cx),
+            BodyProj::Compressed { inner } => inner.as_mut().poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Plain { inner } => inner.is_end_stream(),
+            Self::Compressed { inner } => inner.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Plain { inner } => inner.size_hint(),
+            Self::Compressed { inner } => inner.size_hint(),
+        }
+    }
 }
 
 fn is_text(headers: &HeaderMap) -> bool {
@@ -40,7 +123,7 @@ fn is_text(headers: &HeaderMap) -> bool {
 
 /// Takes "not even uncompressed" (`identity;q=0`, `*;q=0`) out of what a caller accepts: an answer that cost a call is not
 /// thrown away for it.
-pub(super) fn never_refuse(headers: &mut HeaderMap) {
+fn never_refuse(headers: &mut HeaderMap) {
     let refuses = |item: &str| {
         let (coding, q) = item.split_once(';').unwrap_or((item, ""));
         let weight = q.trim().strip_prefix("q=").and_then(|q| q.trim().parse::<f32>().ok());

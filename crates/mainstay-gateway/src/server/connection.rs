@@ -1,22 +1,26 @@
 //! One accepted connection, from its first byte to its last.
 
 use super::{
-    LingeringIo, ServerConfig, compress,
+    LingeringIo, ServerConfig,
+    compress::{Accepts, compressed},
+    spoke::Spoke,
     taken::{Taken, TakenBody},
+    woken::Woken,
 };
 use crate::app::App;
 use http::{Request, Version};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
-    service::TowerToHyperService,
 };
 use mainstay::layers::timeout::WriteIdle;
-use std::{convert::Infallible, pin::pin, time::Duration};
-use tokio::{net::TcpStream, time::Instant};
+use std::{convert::Infallible, io, net, pin::pin, time::Duration};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep_until, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
-use tower::{ServiceExt, service_fn};
 
 /// The largest head of a request: more is answered with 431.
 const MAX_HEAD: usize = 64 << 10;
@@ -33,68 +37,99 @@ pub(super) struct Connection {
     pub(super) aborted: CancellationToken,
 }
 
+/// What the connection's calls say of the caller.
+#[derive(Debug, Default)]
+struct Caller {
+    spoke: Spoke,
+    taken: Taken,
+}
+
+/// What a connection is told to do.
+enum Order {
+    /// To end at once.
+    End { why: &'static str },
+    /// To end when its calls have.
+    Drain,
+}
+
 impl Connection {
-    pub(super) async fn serve(self, socket: TcpStream) {
-        // Without it a small last event waits for the acknowledgement of the one before.
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY");
+    /// Serves on the runtime that this is called on.
+    pub(super) async fn serve(self, socket: net::TcpStream) {
+        match accepted(socket) {
+            Ok(socket) => self.serve_socket(socket).await,
+            Err(error) => tracing::warn!(%error, "an accepted connection cannot be served"),
         }
-        let spoke = CancellationToken::new();
-        let taken = Taken::default();
-        let service = {
-            let (app, spoke) = (compress::compressed(self.app.clone()), spoke.clone());
-            let taken = taken.clone();
-            service_fn(move |mut request: Request<Incoming>| {
-                spoke.cancel();
-                compress::never_refuse(request.headers_mut());
-                let taken = (request.version() == Version::HTTP_2).then(|| taken.clone());
-                let answering = app.clone().oneshot(request);
-                async move { Ok::<_, Infallible>(answering.await?.map(|body| TakenBody::new(body, taken))) }
-            })
-        };
+    }
+
+    async fn serve_socket(self, socket: TcpStream) {
+        let caller = Caller::default();
+        let service = service_fn(|request: Request<Incoming>| {
+            caller.spoke.set();
+            let accepts = Accepts::of(request.headers());
+            let taken = (request.version() == Version::HTTP_2).then(|| caller.taken.clone());
+            let app = self.app.clone();
+            async move {
+                let reply = compressed(app.answer(request).await, accepts).await;
+                Ok::<_, Infallible>(reply.map(|body| TakenBody::new(body, taken)))
+            }
+        });
         let builder = self.builder();
         let io = TokioIo::new(LingeringIo::new(WriteIdle::new(socket, self.config.write_idle)));
-        let mut connection = pin!(builder.serve_connection(io, TowerToHyperService::new(service)));
-        // hyper's own timer begins when the version of HTTP is known: until then it is ours.
-        let mut first_head = pin!(tokio::time::sleep(self.config.header_timeout));
-        let mut stuck = pin!(taken.stuck(self.config.write_idle));
-        let mut waiting = true;
-        let mut draining = false;
-        let mut told = false;
+        let mut connection = pin!(builder.serve_connection(io, service));
+        let mut orders = Woken::new(self.order(&caller, false));
         loop {
             tokio::select! {
                 biased;
-                () = self.aborted.cancelled() => return,
                 ended = connection.as_mut() => {
                     if let Err(error) = ended {
                         tracing::debug!(error = &*error, "connection ended");
                     }
                     return;
                 }
-                () = self.draining.cancelled(), if !draining => {
-                    draining = true;
-                    let grace = Instant::now() + GRACE;
-                    if grace < first_head.deadline() {
-                        first_head.as_mut().reset(grace);
-                    }
-                }
-                // One that has not spoken yet gets its answer first.
-                () = spoke.cancelled(), if draining && !told => {
-                    told = true;
-                    connection.as_mut().graceful_shutdown();
-                }
-                () = &mut stuck => {
-                    tracing::debug!("closed a connection whose caller takes nothing");
-                    return;
-                }
-                () = &mut first_head, if waiting => {
-                    waiting = false;
-                    if !spoke.is_cancelled() {
-                        tracing::debug!("closed a connection that sent no request");
+                order = &mut orders => match order {
+                    Order::End { why } => {
+                        tracing::debug!(why, "closed a connection");
                         return;
+                    }
+                    Order::Drain => {
+                        connection.as_mut().graceful_shutdown();
+                        orders.set(self.order(&caller, true));
                     }
                 }
             }
+        }
+    }
+
+    /// The next thing that the connection is told; hardly any ever is told a second one.
+    async fn order(&self, caller: &Caller, drains: bool) -> Order {
+        tokio::select! {
+            biased;
+            () = self.aborted.cancelled() => Order::End { why: "the drain is over" },
+            order = self.drain(caller), if !drains => order,
+            () = caller.taken.stuck(self.config.write_idle) => Order::End { why: "its caller takes nothing" },
+        }
+    }
+
+    /// Waits for the drain, and for a first request before its end.
+    async fn drain(&self, caller: &Caller) -> Order {
+        const SILENT: Order = Order::End { why: "it sent no request" };
+        // hyper's own timer begins when the version of HTTP is known: until then it is ours.
+        let first_head = Instant::now() + self.config.header_timeout;
+        tokio::select! {
+            biased;
+            () = self.draining.cancelled() => {}
+            () = sleep_until(first_head) => {
+                if !caller.spoke.is_set() {
+                    return SILENT;
+                }
+                self.draining.cancelled().await;
+            }
+        }
+        // One that has not spoken yet gets its answer first.
+        let grace = first_head.min(Instant::now() + GRACE);
+        match timeout_at(grace, caller.spoke.wait()).await {
+            Ok(()) => Order::Drain,
+            Err(_) => SILENT,
         }
     }
 
@@ -116,4 +151,14 @@ impl Connection {
             .keep_alive_timeout(Duration::from_secs(20));
         builder
     }
+}
+
+/// The socket as this runtime's.
+fn accepted(socket: net::TcpStream) -> io::Result<TcpStream> {
+    let socket = TcpStream::from_std(socket)?;
+    // Without it a small last event waits for the acknowledgement of the one before.
+    if let Err(error) = socket.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY");
+    }
+    Ok(socket)
 }

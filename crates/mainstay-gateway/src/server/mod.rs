@@ -4,30 +4,50 @@
 //! sockets (or a stream's last words wait for an acknowledgement), a timer for heads that never end, bounds on
 //! connections, and a drain with an end.
 //!
+//! Connections are accepted on the runtime that [`Server::run`] is called on, and served by [workers](ServerConfig::workers):
+//! threads with a runtime each, which no request ever leaves.
+//!
 //! Replies are compressed for callers who ask for it; streams never are.
 //!
-//! One `Server` belongs to one runtime, one listener and one [`App`]; nothing in it is global, so that several can run
-//! side by side.
+//! One `Server` belongs to one listener and one [`App`]; nothing in it is global, so that several can run side by side.
 
 mod compress;
 mod connection;
 mod io;
+mod spoke;
 mod taken;
+mod woken;
+mod workers;
 
 pub use self::io::LingeringIo;
 
-use self::connection::Connection;
+use self::{
+    connection::Connection,
+    workers::{Seat, Workers},
+};
 use crate::app::App;
-use std::{future::Future, io::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    io::Error,
+    net::{self, SocketAddr},
+    num::NonZero,
+    pin::pin,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The bounds of a server's own side.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerConfig {
+    /// How many threads serve connections. Default: one for each core.
+    pub workers: NonZero<usize>,
     /// How long a connection may take to send the head of a request. Default: 30 s.
     pub header_timeout: Duration,
     /// How many connections at once; more wait to be accepted. Default: 4096.
@@ -43,6 +63,7 @@ pub struct ServerConfig {
 impl Default for ServerConfig {
     fn default() -> Self {
         Self {
+            workers: cores(),
             header_timeout: Duration::from_secs(30),
             max_connections: 4096,
             max_headers: 100,
@@ -52,6 +73,11 @@ impl Default for ServerConfig {
     }
 }
 
+/// How many cores there are for this process.
+pub fn cores() -> NonZero<usize> {
+    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}
+
 /// How long calls that the drain's end cut off get to be told so.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -59,17 +85,19 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
+    workers: Workers,
     app: App,
     config: ServerConfig,
 }
 
 impl Server {
-    /// Listens on `listen`.
+    /// Listens on `listen`, and starts the workers.
     ///
     /// # Errors
-    /// The system's, where the address cannot be had.
+    /// The system's, where the address cannot be had, or no thread.
     pub async fn bind(listen: SocketAddr, app: App, config: ServerConfig) -> Result<Self, Error> {
-        Ok(Self { listener: TcpListener::bind(listen).await?, app, config })
+        let listener = TcpListener::bind(listen).await?;
+        Ok(Self { listener, workers: Workers::start(config.workers)?, app, config })
     }
 
     /// Where it listens.
@@ -83,30 +111,32 @@ impl Server {
     /// Serves until `stop`, then drains: unready at once, kept connections are told to close, running calls go on for at
     /// most [`drain`](ServerConfig::drain), what is left then is told so and cut off.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let Self { listener, app, config } = self;
+        let Self { listener, workers, app, config } = self;
         let places = Arc::new(Semaphore::new(config.max_connections));
         let draining = CancellationToken::new();
         let aborted = CancellationToken::new();
         let tracker = TaskTracker::new();
-        let spawn = |socket: TcpStream, permit| {
+        let serve = |Accepted { socket, permit }| {
+            let Some(seat) = workers.seat() else { return };
             let connection =
                 Connection { app: app.clone(), config, draining: draining.clone(), aborted: aborted.clone() };
-            tracker.spawn(async move {
-                connection.serve(socket).await;
-                drop(permit);
-            });
+            let runtime = seat.runtime.clone();
+            tracker.spawn_on(
+                async move {
+                    connection.serve(socket).await;
+                    drop::<(Seat, OwnedSemaphorePermit)>((seat, permit));
+                },
+                &runtime,
+            );
         };
 
         let mut stop = pin!(stop);
         loop {
-            let accepted = tokio::select! {
+            tokio::select! {
                 biased;
                 () = &mut stop => break,
-                accepted = accept(&listener, &places) => accepted,
+                accepted = accept(&listener, &places) => accepted.map(&serve),
             };
-            if let Some((socket, permit)) = accepted {
-                spawn(socket, permit);
-            }
         }
 
         tracing::info!(drain = ?config.drain, "draining");
@@ -114,38 +144,48 @@ impl Server {
         draining.cancel();
         tracker.close();
         // New connections are still answered, so that whoever asks for readiness hears "no" and not a refusal.
-        let mut end = pin!(tokio::time::sleep(config.drain));
-        let drained = loop {
+        let end = Instant::now() + config.drain;
+        let mut over = pin!(sleep_until(end));
+        let mut drained = loop {
             tokio::select! {
                 biased;
                 () = tracker.wait() => break true,
-                () = &mut end => break false,
-                Some((socket, permit)) = accept(&listener, &places) => spawn(socket, permit),
+                () = &mut over => break false,
+                Some(accepted) = accept(&listener, &places) => serve(accepted),
             }
         };
+        if drained {
+            // Those too that are connected, and were not accepted: closing the listener would reset them.
+            backlog(listener, &places).for_each(serve);
+            drained = timeout_at(end, tracker.wait()).await.is_ok();
+        }
         if !drained {
             tracing::warn!(
                 left = tracker.len(),
                 "the drain is over; calls that still run are told so and ended"
             );
             app.cut();
-            if tokio::time::timeout(LAST_WORDS, tracker.wait()).await.is_err() {
+            if timeout(LAST_WORDS, tracker.wait()).await.is_err() {
                 aborted.cancel();
                 tracker.wait().await;
             }
         }
+        workers.end().await;
         tracing::info!("stopped");
     }
 }
 
-/// The next connection, once there is a place for it.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+/// A connection that has a place.
+struct Accepted {
+    socket: net::TcpStream,
+    permit: OwnedSemaphorePermit,
+}
+
+/// The next connection, once there is a place for it. It belongs to no runtime yet.
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
     let permit = places.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((socket, _)) => Some((socket, permit)),
+    match listener.accept().await.and_then(|(socket, _)| socket.into_std()) {
+        Ok(socket) => Some(Accepted { socket, permit }),
         Err(error) => {
             // A connection that was gone before it was accepted, or no file descriptor left: neither ends the server.
             tracing::warn!(%error, "accept failed");
@@ -153,4 +193,16 @@ async fn accept(
             None
         }
     }
+}
+
+/// The connections that are here already, as far as there are places; then nobody listens any more.
+fn backlog(listener: TcpListener, places: &Arc<Semaphore>) -> impl Iterator<Item = Accepted> {
+    let listener = listener.into_std().ok();
+    std::iter::from_fn(move || {
+        let permit = places.clone().try_acquire_owned().ok()?;
+        // It does not block.
+        let (socket, _) = listener.as_ref()?.accept().ok()?;
+        socket.set_nonblocking(true).ok()?;
+        Some(Accepted { socket, permit })
+    })
 }

@@ -1,10 +1,16 @@
 //! The end: unready at once, told to leave, given time, and then gone.
 
 use crate::support::*;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use mainstay_testkit::{ScriptedProvider, Step, bodies};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
     time::{Instant, sleep},
 };
 
@@ -93,4 +99,27 @@ async fn at_the_end_of_the_drain_what_runs_is_told_and_ended() {
     }
     gateway.ended().await;
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+}
+
+/// Whoever is connected when the last call ends has been told by nobody that nobody listens any more.
+#[tokio::test]
+async fn connections_that_were_not_accepted_yet_hear_no_as_well() {
+    let provider = slow(Duration::ZERO).await;
+    let mut gateway = Gateway::start(&config(&provider, "drain = \"20s\"")).await;
+    // Connected by the system alone: on its one thread this test gives the gateway no turn in between.
+    let connect = || {
+        let socket = std::net::TcpStream::connect(gateway.address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        TcpStream::from_std(socket).unwrap()
+    };
+    let (mut http1, http2) = (connect(), connect());
+    gateway.stop();
+    http1.write_all(get("/readyz").as_bytes()).await.unwrap();
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(http2)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let readyz = Request::get("http://gateway/readyz").body(Full::<Bytes>::default()).unwrap();
+    assert_eq!(sender.send_request(readyz).await.unwrap().status(), 503);
+    assert_eq!(read_all(&mut http1).await.status, 503);
+    gateway.ended().await;
+    connection.await.unwrap().unwrap();
 }

@@ -27,7 +27,7 @@ fn answer() -> Step {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_what_is_listed_of_a_providers_headers_reaches_the_caller() {
+async fn pitfall_41_only_what_is_listed_of_a_providers_headers_reaches_the_caller() {
     let provider = ScriptedProvider::start([answer()]).await.unwrap();
     let gateway = Gateway::start(&config(&provider, "")).await;
     let reply = gateway.talk(post(CHAT, &[], BODY)).await;

@@ -4,6 +4,7 @@
 
 mod compression;
 mod drain;
+mod ends;
 mod h2;
 mod heads;
 mod keepalive;
@@ -13,3 +14,4 @@ mod process;
 mod refusals;
 mod slow;
 mod support;
+mod targets;

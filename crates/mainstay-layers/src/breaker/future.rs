@@ -77,12 +77,12 @@ where
             }
         };
         pace.head(reply.extensions());
-        let verdict = this.classifier.head(Head::of(&reply));
+        let (vote, wait) = this.classifier.vote(Head::of(&reply));
         // A head that is no success has said all there is to say. A success is one only when its body has ended well.
-        let over = verdict.vote() != Vote::Success || reply.body().is_end_stream();
+        let over = vote != Vote::Success || reply.body().is_end_stream();
         if over {
             if let Some(permit) = permit.take() {
-                permit.cast(verdict.vote(), verdict.wait, pace.content());
+                permit.cast(vote, wait, pace.content());
             }
         }
         let (permit, pace, classifier) = (permit.take(), *pace, this.classifier.clone());

@@ -133,6 +133,7 @@ impl Class {
     }
 
     /// How a circuit breaker counts it.
+    #[inline]
     pub const fn vote(self) -> Vote {
         match self {
             Class::Success => Vote::Success,

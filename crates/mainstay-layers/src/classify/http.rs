@@ -1,9 +1,9 @@
 //! The classifier for plain HTTP: status and headers.
 
-use super::{Class, Classify, Failed, Head, Sent, Verdict, hint};
+use super::{Class, Classify, Failed, Head, Sent, Verdict, Vote, hint};
 use crate::error::find_cause;
 use http::StatusCode;
-use std::{error::Error, io};
+use std::{error::Error, io, time::Duration};
 
 /// Judges HTTP replies by status and headers, and errors by their chain. The default of every layer here.
 ///
@@ -84,6 +84,19 @@ impl Classify for HttpClassifier {
             .with_wait(hint::from_reply(head.status, head.headers))
             .with_retry(hint::should_retry(head.headers))
     }
+
+    /// Most calls end here: no verdict is made where there is nothing to say.
+    #[inline]
+    fn vote(&self, head: Head<'_>) -> (Vote, Option<Duration>) {
+        match head.extensions.get::<Verdict>() {
+            Some(verdict) => (verdict.vote(), verdict.wait),
+            None if head.status.is_success() => (Vote::Success, None),
+            None => {
+                let verdict = self.head(head);
+                (verdict.vote(), verdict.wait)
+            }
+        }
+    }
 }
 
 /// The verdict that an error carries, or that an error of this crate's layers stands for.
@@ -119,6 +132,22 @@ pub(crate) fn own_verdict(error: &(dyn Error + 'static)) -> Option<Verdict> {
 mod tests {
     use super::*;
     use http::Response;
+
+    #[test]
+    fn the_vote_is_that_of_the_head() {
+        for status in 100..600 {
+            let mut reply = Response::builder().status(status).header("retry-after", "7").body(()).unwrap();
+            let classifier = HttpClassifier::new();
+            let same = |reply: &Response<()>| {
+                let verdict = classifier.head(Head::of(reply));
+                assert_eq!(classifier.vote(Head::of(reply)), (verdict.vote(), verdict.wait), "{status}");
+                assert_eq!((&&classifier).vote(Head::of(reply)), (verdict.vote(), verdict.wait));
+            };
+            same(&reply);
+            reply.extensions_mut().insert(Verdict::new(Class::ServerError).with_vote(Some(Vote::Neutral)));
+            same(&reply);
+        }
+    }
 
     fn head(status: u16, headers: &[(&str, &str)]) -> Verdict {
         let mut reply = Response::builder().status(status);

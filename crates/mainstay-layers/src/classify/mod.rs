@@ -35,7 +35,7 @@ pub(crate) use self::http::own_verdict;
 pub use self::verdict::{Sent, Verdict};
 
 use ::http::{Extensions, HeaderMap, Response, StatusCode};
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 /// The head of a reply, as a classifier sees it.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,7 @@ pub struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// The head of `response`.
+    #[inline]
     pub fn of<B>(response: &'a Response<B>) -> Self {
         Self { status: response.status(), headers: response.headers(), extensions: response.extensions() }
     }
@@ -97,6 +98,14 @@ pub trait Classify {
     /// Judges a reply by its head alone.
     fn head(&self, head: Head<'_>) -> Verdict;
 
+    /// How a circuit breaker counts a reply by its head, and the wait that the server asked for: what [`head`](Self::head)
+    /// says of that. Only for classifiers that can say so much more cheaply.
+    #[inline]
+    fn vote(&self, head: Head<'_>) -> (Vote, Option<Duration>) {
+        let verdict = self.head(head);
+        (verdict.vote(), verdict.wait)
+    }
+
     /// Judges a reply by its head and the first bytes of its body (for an error reply: all of it, up to a bound).
     fn body(&self, head: Head<'_>, first_bytes: &[u8]) -> Verdict {
         let _ = first_bytes;
@@ -118,6 +127,9 @@ macro_rules! delegate {
             }
             fn head(&self, head: Head<'_>) -> Verdict {
                 (**self).head(head)
+            }
+            fn vote(&self, head: Head<'_>) -> (Vote, Option<Duration>) {
+                (**self).vote(head)
             }
             fn body(&self, head: Head<'_>, first_bytes: &[u8]) -> Verdict {
                 (**self).body(head, first_bytes)

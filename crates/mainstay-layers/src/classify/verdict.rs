@@ -139,6 +139,7 @@ impl Verdict {
 
     /// How a circuit breaker counts it: the override if there is one, else the class's row. A stale connection says
     /// nothing about the server's health.
+    #[inline]
     pub fn vote(&self) -> Vote {
         if self.stale { Vote::Neutral } else { self.vote.unwrap_or(self.class.vote()) }
     }

@@ -37,6 +37,16 @@ impl Adaptive {
         self
     }
 
+    /// The least that it is cut to.
+    pub fn floor(&self) -> usize {
+        self.floor
+    }
+
+    /// The most that it grows to.
+    pub fn ceiling(&self) -> usize {
+        self.ceiling
+    }
+
     pub(super) fn clamp(&self, limit: usize) -> usize {
         limit.clamp(self.floor, self.ceiling)
     }

@@ -73,6 +73,28 @@ impl ConcurrencyLimit {
         self.shared.limit.load(Ordering::Relaxed)
     }
 
+    /// Whether there is a limit on calls at all: one that is larger than any machine is none, and only counts.
+    pub fn is_bounded(&self) -> bool {
+        self.shared.adaptive.is_some() || self.limit() < Semaphore::MAX_PERMITS
+    }
+
+    /// How it adapts itself, if it does.
+    pub fn adaptive(&self) -> Option<&Adaptive> {
+        self.shared.adaptive.as_ref()
+    }
+
+    /// The request bytes of all calls in flight, and how many there may be, if they are limited.
+    pub fn request_bytes(&self) -> Option<(u32, u32)> {
+        let (bytes, most) = self.shared.bytes.as_ref()?;
+        let free = u32::try_from(bytes.available_permits()).unwrap_or(u32::MAX);
+        Some((most.saturating_sub(free), *most))
+    }
+
+    /// Whether both are handles on the same limit.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// How many calls are in flight: sent, and their reply's body has not ended.
     pub fn in_flight(&self) -> usize {
         self.shared.in_flight.load(Ordering::Relaxed)

@@ -169,7 +169,7 @@ async fn of_a_hundred_streams_eight_are_there_at_a_time_and_none_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_permit_is_held_until_the_body_has_ended() {
+async fn pitfall_13_the_permit_is_held_until_the_body_has_ended() {
     let announced = |steps: &[Step]| {
         let mut script = Script::of(steps);
         script.announces = true;
@@ -254,7 +254,7 @@ async fn run(limit: &ConcurrencyLimit, mut polls: usize) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_at_any_poll_and_any_frame_all_permits_are_back() {
+async fn pitfalls_12_and_13_dropped_at_any_poll_and_any_frame_all_permits_are_back() {
     let limit = ConcurrencyLimit::new(1);
     let mut ended = None;
     for polls in 0..50 {

@@ -6,15 +6,15 @@ use pin_project_lite::pin_project;
 use std::{
     fmt,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     vec,
 };
 
 pin_project! {
     /// The body of a reply.
     ///
-    /// Usually the inner one, frame by frame and untouched. The reply of an earlier try that is handed up because the
-    /// next one was not possible has been read by then: its frames are here.
+    /// Usually the inner one, frame by frame and untouched; at its end, or after an error in it, it is gone. The reply of an
+    /// earlier try that is handed up because the next one was not possible has been read by then: its frames are here.
     #[project = BodyProj]
     pub struct ResponseBody<RB>
     where
@@ -28,14 +28,14 @@ pin_project! {
 pin_project! {
     #[project = KindProj]
     enum Kind<RB, D> {
-        Passed { #[pin] body: RB },
+        Passed { #[pin] body: Option<RB> },
         Kept { frames: vec::IntoIter<Frame<D>>, bytes: u64 },
     }
 }
 
 impl<RB: Body> ResponseBody<RB> {
     pub(super) fn passed(body: RB) -> Self {
-        Self { kind: Kind::Passed { body } }
+        Self { kind: Kind::Passed { body: Some(body) } }
     }
 
     pub(super) fn kept(frames: Vec<Frame<RB::Data>>) -> Self {
@@ -53,7 +53,14 @@ impl<RB: Body> Body for ResponseBody<RB> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match self.project().kind.project() {
-            KindProj::Passed { body } => body.poll_frame(cx),
+            KindProj::Passed { mut body } => {
+                let Some(inner) = body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+                let frame = ready!(inner.poll_frame(cx));
+                if !matches!(frame, Some(Ok(_))) {
+                    body.set(None);
+                }
+                Poll::Ready(frame)
+            }
             KindProj::Kept { frames, bytes } => {
                 let frame = frames.next();
                 if let Some(data) = frame.as_ref().and_then(Frame::data_ref) {
@@ -66,14 +73,14 @@ impl<RB: Body> Body for ResponseBody<RB> {
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
-            Kind::Passed { body } => body.is_end_stream(),
+            Kind::Passed { body } => body.as_ref().is_none_or(Body::is_end_stream),
             Kind::Kept { frames, .. } => frames.as_slice().is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Passed { body } => body.size_hint(),
+            Kind::Passed { body } => body.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint),
             Kind::Kept { bytes, .. } => SizeHint::with_exact(*bytes),
         }
     }

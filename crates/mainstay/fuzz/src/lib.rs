@@ -10,9 +10,13 @@ pub mod read_whole;
 pub mod slow;
 pub mod sse_scanner;
 pub mod stream_reader;
+pub mod translate_reply;
+pub mod translate_request;
+pub mod translate_stream;
 
 mod grammar;
 mod input;
+mod translate;
 
 #[cfg(test)]
 mod tests;

@@ -21,4 +21,4 @@ macro_rules! targets {
     )*};
 }
 
-targets!(sse_scanner framings stream_reader judge peek read_whole);
+targets!(sse_scanner framings stream_reader judge peek read_whole translate_request translate_reply translate_stream);

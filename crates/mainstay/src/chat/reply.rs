@@ -78,6 +78,7 @@ pub(super) fn check(
         Whole::Answer(answer) => Ok(answer),
         Whole::Error { object, .. } => Err(error_inside(parts, object, origin, redactor)),
         Whole::Empty => Err(empty(origin)),
+        Whole::Broken => Err(malformed("its fields are not what they must be, or end in the middle", origin)),
         Whole::NotJson if bytes.trim_ascii().is_empty() => Err(malformed("it is empty", origin)),
         Whole::NotJson => Err(malformed("it is not JSON", origin)),
     }

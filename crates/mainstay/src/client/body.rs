@@ -1,6 +1,6 @@
 //! The body of a reply.
 
-use super::{ClientError, load::InFlight, request_body::Upload};
+use super::{ClientError, http1::Lease, load::InFlight, request_body::Upload};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -18,21 +18,32 @@ pub struct ResponseBody {
     /// `None` after the end or an error.
     inner: Option<Incoming>,
     in_flight: Option<InFlight>,
+    lease: Option<Lease>,
     upload: Option<Upload>,
 }
 
 impl ResponseBody {
-    pub(super) fn new(inner: Incoming, in_flight: Option<InFlight>, upload: Option<Upload>) -> Self {
-        if inner.is_end_stream() {
-            return Self { inner: None, in_flight: None, upload: None };
+    pub(super) fn new(
+        inner: Incoming,
+        in_flight: Option<InFlight>,
+        lease: Option<Lease>,
+        upload: Option<Upload>,
+    ) -> Self {
+        let ended = inner.is_end_stream();
+        let mut body = Self { inner: Some(inner), in_flight, lease, upload };
+        if ended {
+            body.end();
         }
-        Self { inner: Some(inner), in_flight, upload }
+        body
     }
 
     /// Lets go of the connection at once, not when the caller gets round to dropping us.
     fn end(&mut self) {
         self.inner = None;
         self.in_flight = None;
+        if let Some(lease) = self.lease.take() {
+            lease.give_back();
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 use super::{
     BuildError, Client, Proxy,
     connect::{self, Connector, Proxies},
+    http1::Http1,
     load::Load,
-    service::{Inner, Pool},
+    per_runtime::PerRuntime,
+    service::{Inner, Pool, Pools},
     tls::{self, Roots},
 };
 use hyper_util::{
@@ -92,7 +94,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The most HTTP/2 connections per origin. Default: 4.
+    /// The most HTTP/2 connections per origin, on each runtime. Default: 4.
     ///
     /// One connection has the server's limit of calls at a time (often 100), and a call beyond it waits until another's
     /// reply has ended: for a stream, minutes. A further connection is opened when those before it are
@@ -135,7 +137,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How many idle HTTP/1.1 connections are kept per host, in the pool of each of the
+    /// How many idle HTTP/1.1 connections are kept per host, on each runtime in the pool of each of the
     /// [connections](Self::h2_connections). Default: 256, so that calls in parallel do not reconnect. 0: none is kept,
     /// and HTTP/2 connections are not shared either.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
@@ -176,8 +178,8 @@ impl ClientBuilder {
         self.proxy(None)
     }
 
-    /// The client. Reads files, and the environment unless a proxy was given. Its connections live on the runtime that
-    /// first used them: make a client for each runtime.
+    /// The client. Reads files, and the environment unless a proxy was given. It can be used on any number of runtimes:
+    /// each has connections of its own, within bounds of its own.
     ///
     /// # Errors
     ///
@@ -206,14 +208,27 @@ impl ClientBuilder {
             tcp_keepalive: self.tcp_keepalive,
             tunnel_cleartext: self.protocol == Protocol::Http2,
         });
+        Ok(Client::from_inner(Inner { pools: PerRuntime::new(), connector, settings: self }))
+    }
+
+    /// Whether a call is sure to go over HTTP/1.1: cleartext, unless prior knowledge says otherwise.
+    pub(super) fn is_http1(&self, https: bool) -> bool {
+        match self.protocol {
+            Protocol::Http1 => true,
+            Protocol::Auto => !https,
+            Protocol::Http2 => false,
+        }
+    }
+
+    /// The pools of one runtime.
+    pub(super) fn pools(&self, connector: &Connector) -> Pools {
         let slots = if self.protocol == Protocol::Http1 { 1 } else { self.h2_connections };
-        Ok(Client::from_inner(Inner {
-            first: self.pool(&connector),
-            more: (1..slots).map(|_| self.pool(&connector)).collect(),
+        Pools {
+            http1: Http1::new(self.pool_max_idle_per_host, self.pool_idle_timeout),
+            first: self.pool(connector),
+            more: (1..slots).map(|_| self.pool(connector)).collect(),
             load: Load::new(slots, self.h2_streams),
-            spread_cleartext: self.protocol == Protocol::Http2,
-            connector,
-        }))
+        }
     }
 
     fn pool(&self, connector: &Connector) -> Pool {

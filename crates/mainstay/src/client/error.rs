@@ -1,8 +1,7 @@
 //! What ended a call, told apart by what may be done about it.
 
 use super::{ConnectionInfo, connect::ConnectFailure, request_body::Upload};
-use http::{Extensions, StatusCode, uri::Authority};
-use hyper_util::client::legacy;
+use http::{StatusCode, uri::Authority};
 use mainstay_layers::{
     BoxError,
     classify::{Class, Classify, Failed, HttpClassifier, Sent, Verdict},
@@ -138,19 +137,25 @@ impl ClientError {
     }
 
     /// An error in place of a reply.
-    pub(super) fn before_head(error: legacy::Error, peer: &Authority, upload: Option<&Upload>) -> Self {
+    ///
+    /// `connected`: there was a connection that the request was handed to; `info` is what is known of it.
+    pub(super) fn before_head(
+        error: BoxError,
+        connected: bool,
+        info: Option<&ConnectionInfo>,
+        peer: &Authority,
+        upload: Option<&Upload>,
+    ) -> Self {
         if let Some(source) = upload.and_then(Upload::take_error) {
             return Self::request_body(source);
         }
-        let (kind, message) = describe(&error, peer);
-        let mut stale = kind == ClientErrorKind::NotSent && is_graceful_goaway(&error);
-        if let Some(info) = error.connect_info() {
-            let mut extensions = Extensions::new();
-            info.get_extras(&mut extensions);
-            stale |= kind == ClientErrorKind::Reset
-                && extensions.get::<ConnectionInfo>().is_some_and(ConnectionInfo::is_stale);
-        }
-        Self::new(kind, message, stale, error.into())
+        let (kind, message) = describe(&*error, connected, peer);
+        let stale = match kind {
+            ClientErrorKind::NotSent => is_graceful_goaway(&*error),
+            ClientErrorKind::Reset => info.is_some_and(ConnectionInfo::is_stale),
+            _ => false,
+        };
+        Self::new(kind, message, stale, error)
     }
 
     /// An error in the middle of a reply's body.
@@ -168,8 +173,8 @@ impl ClientError {
     }
 }
 
-/// The kind of hyper-util's error, whose own kinds are private, and the words for it.
-fn describe(error: &legacy::Error, peer: &Authority) -> (ClientErrorKind, String) {
+/// The kind of hyper-util's error, whose own kinds are private, or hyper's, and the words for it.
+fn describe(error: &(dyn Error + 'static), connected: bool, peer: &Authority) -> (ClientErrorKind, String) {
     use ClientErrorKind as Kind;
     if let Some(failure) = find_cause::<ConnectFailure>(error) {
         return (failure.kind, failure.message.clone());
@@ -181,7 +186,7 @@ fn describe(error: &legacy::Error, peer: &Authority) -> (ClientErrorKind, String
     if cause.is_canceled() {
         return (Kind::NotSent, format!("connection closed before the request was sent ({peer})"));
     }
-    if error.connect_info().is_none() {
+    if !connected {
         return (Kind::Connect, format!("no HTTP on the connection: {} ({peer})", reason(cause)));
     }
     if let Some(h2) = find_cause::<h2::Error>(cause) {
@@ -210,7 +215,7 @@ fn describe(error: &legacy::Error, peer: &Authority) -> (ClientErrorKind, String
 }
 
 /// GOAWAY without an error, on a stream that it says was not processed.
-fn is_graceful_goaway(error: &legacy::Error) -> bool {
+fn is_graceful_goaway(error: &(dyn Error + 'static)) -> bool {
     find_cause::<h2::Error>(error)
         .is_some_and(|e| e.is_go_away() && e.is_remote() && e.reason() == Some(h2::Reason::NO_ERROR))
 }

@@ -1,6 +1,11 @@
 //! The future of a call.
 
-use super::{ClientError, ConnectionInfo, ResponseBody, load::InFlight, request_body::Upload};
+use super::{
+    ClientError, ConnectionInfo, ResponseBody,
+    http1::{Failure, Sent},
+    load::InFlight,
+    request_body::Upload,
+};
 use http::{Response, uri::Authority};
 use hyper_util::client::legacy;
 use std::{
@@ -22,6 +27,11 @@ enum State {
         in_flight: Option<InFlight>,
         upload: Option<Upload>,
     },
+    SentHttp1 {
+        inner: Sent,
+        peer: Authority,
+        upload: Option<Upload>,
+    },
 }
 
 impl ResponseFuture {
@@ -37,6 +47,10 @@ impl ResponseFuture {
     ) -> Self {
         Self(State::Sent { inner, peer, in_flight, upload })
     }
+
+    pub(super) fn sent_http1(inner: Sent, peer: Authority, upload: Option<Upload>) -> Self {
+        Self(State::SentHttp1 { inner, peer, upload })
+    }
 }
 
 impl Future for ResponseFuture {
@@ -51,19 +65,60 @@ impl Future for ResponseFuture {
             },
             State::Sent { inner, peer, in_flight, upload } => match ready!(Pin::new(inner).poll(cx)) {
                 Ok(response) => {
-                    if let Some(connection) = response.extensions().get::<ConnectionInfo>() {
-                        connection.answered();
-                    }
+                    answered(&response);
                     let (in_flight, upload) = (in_flight.take(), upload.take());
-                    Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, in_flight, upload))))
+                    Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, in_flight, None, upload))))
                 }
                 Err(error) => {
                     *in_flight = None;
-                    Poll::Ready(Err(ClientError::before_head(error, peer, upload.as_ref())))
+                    let info = info(&error);
+                    let connected = error.connect_info().is_some();
+                    Poll::Ready(Err(ClientError::before_head(
+                        error.into(),
+                        connected,
+                        info.as_ref(),
+                        peer,
+                        upload.as_ref(),
+                    )))
+                }
+            },
+            State::SentHttp1 { inner, peer, upload } => match ready!(inner.as_mut().poll(cx)) {
+                Ok((response, lease)) => {
+                    answered(&response);
+                    let upload = upload.take();
+                    Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, None, Some(lease), upload))))
+                }
+                Err(failure) => {
+                    let (error, info) = match failure {
+                        Failure::Connect(error) => (error.into(), None),
+                        Failure::Http { error, info } => (error.into(), info),
+                    };
+                    let info = info.as_ref();
+                    Poll::Ready(Err(ClientError::before_head(
+                        error,
+                        info.is_some(),
+                        info,
+                        peer,
+                        upload.as_ref(),
+                    )))
                 }
             },
         }
     }
+}
+
+/// Notes a reply at its connection.
+fn answered<B>(response: &Response<B>) {
+    if let Some(connection) = response.extensions().get::<ConnectionInfo>() {
+        connection.answered();
+    }
+}
+
+/// The connection that an error of hyper-util's came over.
+fn info(error: &legacy::Error) -> Option<ConnectionInfo> {
+    let mut extensions = http::Extensions::new();
+    error.connect_info()?.get_extras(&mut extensions);
+    extensions.remove()
 }
 
 impl fmt::Debug for ResponseFuture {

@@ -10,6 +10,7 @@
 //! | HTTP/2 connections per origin | up to 4, a further one when those before have 100 calls in flight |
 //! | connect timeout (DNS, TCP, proxy, TLS together) | 5 s |
 //! | idle connections | kept for 90 s, 256 per host |
+//! | runtimes | one pool for each that the client is used on |
 //! | TLS | 1.2 and 1.3, ring, Mozilla's roots |
 //! | proxy | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` |
 //! | TCP | `TCP_NODELAY`; keep-alive after 60 s |
@@ -59,7 +60,9 @@ mod builder;
 mod connect;
 mod error;
 mod future;
+mod http1;
 mod load;
+mod per_runtime;
 mod proxy;
 mod request_body;
 mod service;

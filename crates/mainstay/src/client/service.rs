@@ -1,8 +1,8 @@
 //! The client itself.
 
 use super::{
-    ClientBuilder, ClientError, ResponseBody, ResponseFuture, connect::Connector, load::Load,
-    request_body::RequestBody,
+    ClientBuilder, ClientError, ResponseBody, ResponseFuture, connect::Connector, http1::Http1, load::Load,
+    per_runtime::PerRuntime, request_body::RequestBody,
 };
 use http::{HeaderValue, Method, Request, Response, Uri, Version, header::PROXY_AUTHORIZATION, uri::Scheme};
 use http_body::Body;
@@ -19,6 +19,9 @@ pub(super) type Pool = legacy::Client<Connector, RequestBody>;
 
 /// An HTTP client with a pool of connections. A clone shares the pool and costs one reference count.
 ///
+/// Used on several runtimes it has a pool for each, since a connection lives on the runtime that opened it: so a program
+/// with a runtime per core can share one client, and a call never leaves its core.
+///
 /// Always ready. See the [module](super) for what it does and what it leaves to layers.
 #[derive(Clone)]
 pub struct Client {
@@ -27,12 +30,19 @@ pub struct Client {
 
 pub(super) struct Inner {
     pub(super) connector: Connector,
+    pub(super) settings: ClientBuilder,
+    pub(super) pools: PerRuntime<Pools>,
+}
+
+/// The connections of one runtime.
+pub(super) struct Pools {
+    /// Of calls that are sure to go over HTTP/1.1.
+    pub(super) http1: Http1,
+    /// Of all others.
     pub(super) first: Pool,
     /// The pools of the further HTTP/2 connections, one connection each per origin.
     pub(super) more: Box<[Pool]>,
     pub(super) load: Load,
-    /// Cleartext is HTTP/1.1 unless prior knowledge says otherwise, and then one pool has room for all.
-    pub(super) spread_cleartext: bool,
 }
 
 impl Client {
@@ -73,14 +83,20 @@ impl Client {
         }
 
         let inner = &*self.inner;
-        let spread = !inner.more.is_empty() && (https || inner.spread_cleartext);
-        let in_flight = spread.then(|| inner.load.enter(&peer));
-        let pool = match in_flight.as_ref().map_or(0, |place| place.slot()) {
-            0 => &inner.first,
-            n => inner.more.get(n - 1).unwrap_or(&inner.first),
-        };
+        let pools = inner.pools.get(|| inner.settings.pools(&inner.connector));
         let (body, upload) = RequestBody::new(body);
-        let sent = pool.request(Request::from_parts(parts, body));
+        let request = Request::from_parts(parts, body);
+        if inner.settings.is_http1(https) {
+            let sent = pools.http1.send(&inner.connector, request);
+            return ResponseFuture::sent_http1(sent, peer, upload);
+        }
+        let spread = !pools.more.is_empty();
+        let in_flight = spread.then(|| pools.load.enter(&peer));
+        let pool = match in_flight.as_ref().map_or(0, |place| place.slot()) {
+            0 => &pools.first,
+            n => pools.more.get(n - 1).unwrap_or(&pools.first),
+        };
+        let sent = pool.request(request);
         ResponseFuture::sent(sent, peer, in_flight, upload)
     }
 
@@ -131,6 +147,6 @@ where
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("h2_connections", &(1 + self.inner.more.len())).finish_non_exhaustive()
+        f.debug_struct("Client").field("settings", &self.inner.settings).finish_non_exhaustive()
     }
 }

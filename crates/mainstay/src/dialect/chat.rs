@@ -1,10 +1,10 @@
 //! OpenAI's chat completions and completions, whole and in chunks, with what imitators add.
 
 use super::{
-    json::{Shape, Visit, count, is_word, raw, skip, walk},
+    json::{Shape, Visit, count, is_word, parse, raw, skip, walk},
     seen::Seen,
 };
-use serde::Deserializer;
+use serde::{Deserializer, de::Error};
 
 pub(super) struct Chat<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
@@ -45,7 +45,8 @@ struct Choices<'s, 'de> {
 impl<'de> Visit<'de> for Choices<'_, 'de> {
     fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
         let mut choice = Choice { seen: &mut *self.seen, index: self.at, finished: false };
-        walk(value, &mut choice)?;
+        let shape = walk(value, &mut choice)?;
+        choice.seen.object(shape);
         let (bit, finished) = (Seen::bit(choice.index), choice.finished);
         self.seen.choices |= bit;
         self.seen.finished |= if finished { bit } else { 0 };
@@ -65,7 +66,8 @@ impl<'de> Visit<'de> for Choice<'_, 'de> {
         match key {
             "index" => self.index = count(raw(value)?).unwrap_or(self.index),
             "delta" | "message" => {
-                walk(value, &mut Delta(&mut *self.seen))?;
+                let shape = walk(value, &mut Delta(&mut *self.seen))?;
+                self.seen.object(shape);
             }
             "text" => self.seen.text(raw(value)?),
             "finish_reason" => self.finished |= self.seen.finish(raw(value)?),
@@ -82,14 +84,51 @@ pub(super) struct Delta<'s, 'de>(pub(super) &'s mut Seen<'de>);
 impl<'de> Visit<'de> for Delta<'_, 'de> {
     fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
         match key {
-            "content" | "refusal" => self.0.text(raw(value)?),
+            "content" => {
+                let content = raw(value)?;
+                // A list of parts (Mistral).
+                if content.get().starts_with('[') {
+                    self.0.filled(content);
+                } else {
+                    self.0.text(content);
+                }
+            }
+            "refusal" => self.0.text(raw(value)?),
             "reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details" | "thinking"
             | "audio" | "images" | "annotations" => {
                 self.0.filled(raw(value)?);
             }
-            "tool_calls" | "function_call" => self.0.tool |= self.0.filled(raw(value)?),
+            "tool_calls" => {
+                let calls = raw(value)?;
+                self.0.tool |= self.0.filled(calls);
+                self.0.broken |= self.0.whole && !matches!(calls.get().as_bytes().first(), Some(b'[' | b'n'));
+                if self.0.whole {
+                    parse(calls.get().as_bytes(), &mut Calls(&mut *self.0)).map_err(Error::custom)?;
+                }
+            }
+            "function_call" => self.0.tool |= self.0.filled(raw(value)?),
             _ => skip(value)?,
         }
         Ok(())
+    }
+}
+
+/// The tool calls of a message, for their arguments.
+struct Calls<'s, 'de>(&'s mut Seen<'de>);
+
+impl<'de> Visit<'de> for Calls<'_, '_> {
+    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+        walk(value, self).map(drop)
+    }
+
+    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        match key {
+            "function" => walk(value, self).map(drop),
+            "arguments" => {
+                self.0.arguments(raw(value)?);
+                Ok(())
+            }
+            _ => skip(value),
+        }
     }
 }

@@ -46,7 +46,17 @@ pub(super) fn raw<'de, D: Deserializer<'de>>(value: D) -> Result<&'de RawValue, 
 
 /// Walks a whole document. `Err` where it is not JSON.
 pub(super) fn parse<'de>(json: &'de [u8], visit: &mut impl Visit<'de>) -> serde_json::Result<Shape> {
-    let mut value = serde_json::Deserializer::from_slice(json);
+    // Looked at whole it is faster than string by string, which is what a slice of bytes comes to.
+    match std::str::from_utf8(json) {
+        Ok(json) => document(serde_json::Deserializer::from_str(json), visit),
+        Err(_) => document(serde_json::Deserializer::from_slice(json), visit),
+    }
+}
+
+fn document<'de, R: serde_json::de::Read<'de>>(
+    mut value: serde_json::Deserializer<R>,
+    visit: &mut impl Visit<'de>,
+) -> serde_json::Result<Shape> {
     let shape = walk(&mut value, visit)?;
     value.end()?;
     Ok(shape)
@@ -167,20 +177,23 @@ impl<'de, V: Visit<'de>> DeserializeSeed<'de> for Item<'_, V> {
     }
 }
 
-/// A key, copied since it may have had escapes; empty where it is longer than any that is known.
+/// A key: where it lies, or copied where it had escapes; empty where that is longer than any that is known.
 #[derive(Default)]
-struct Key {
+struct Key<'de> {
+    plain: Option<&'de str>,
     text: [u8; 32],
     len: usize,
 }
 
-impl Key {
+impl Key<'_> {
     fn as_str(&self) -> &str {
-        self.text.get(..self.len).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+        self.plain.unwrap_or_else(|| {
+            self.text.get(..self.len).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default()
+        })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Key {
+impl<'de> DeserializeSeed<'de> for &mut Key<'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<(), D::Error> {
@@ -188,15 +201,20 @@ impl<'de> DeserializeSeed<'de> for &mut Key {
     }
 }
 
-impl Visitor<'_> for &mut Key {
+impl<'de> Visitor<'de> for &mut Key<'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<(), E> {
+        self.plain = Some(key);
+        Ok(())
+    }
+
     fn visit_str<E>(self, key: &str) -> Result<(), E> {
-        self.len = 0;
+        (self.plain, self.len) = (None, 0);
         if let Some(text) = self.text.get_mut(..key.len()) {
             text.copy_from_slice(key.as_bytes());
             self.len = key.len();

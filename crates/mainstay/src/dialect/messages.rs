@@ -1,7 +1,7 @@
 //! Anthropic's Messages, whole and in events.
 
 use super::{
-    json::{Shape, Visit, is_filled, is_word, raw, skip, string, walk},
+    json::{Shape, Visit, is_filled, is_word, parse, raw, skip, string, walk},
     seen::Seen,
 };
 use serde::Deserializer;
@@ -33,6 +33,25 @@ impl<'s, 'de> Messages<'s, 'de> {
         self.seen.is_error |= self.kind.is_some_and(|kind| is_word(kind, "error"));
         self.seen.tokens_final = true;
     }
+}
+
+/// The type of an event, if it is one that an event could be named by.
+pub(crate) fn type_of(data: &[u8]) -> Option<String> {
+    struct Type<'de>(Option<&'de RawValue>);
+    impl<'de> Visit<'de> for Type<'de> {
+        fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+            match key {
+                "type" => self.0 = Some(raw(value)?),
+                _ => skip(value)?,
+            }
+            Ok(())
+        }
+    }
+    let mut visit = Type(None);
+    parse(data, &mut visit).ok()?;
+    let name = string(visit.0?)?.into_owned();
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    (!name.is_empty() && name.bytes().all(is_word)).then_some(name)
 }
 
 impl<'de> Visit<'de> for Messages<'_, 'de> {
@@ -99,7 +118,8 @@ impl<'de> Visit<'de> for Block<'de> {
 /// A content block: text and thinking begin empty; any other kind is content by being there.
 fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
     let mut block = Block::default();
-    walk(value, &mut block)?;
+    let shape = walk(value, &mut block)?;
+    seen.object(shape);
     match block.kind.and_then(string).as_deref() {
         None => {}
         Some("text") => {

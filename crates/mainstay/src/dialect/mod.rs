@@ -23,12 +23,13 @@
 //! assert!(reader.is_complete());
 //! ```
 
+mod alike;
 mod chat;
 mod failure;
-mod fast;
 mod finish;
 mod gemini;
 mod json;
+mod lexeme;
 mod messages;
 mod others;
 mod path;
@@ -45,6 +46,7 @@ mod tests;
 
 pub use self::failure::Failure;
 pub use self::finish::Finish;
+pub(crate) use self::messages::type_of;
 pub use self::path::{Dialect, ErrorFamily};
 pub use self::reader::{Meaning, StreamReader};
 pub use self::render::{Attempt, ErrorBody, keepalive, render_error, render_stream_error, stream_end};

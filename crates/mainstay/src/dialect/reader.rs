@@ -2,8 +2,8 @@
 
 use super::{
     Dialect, Failure, Finish, Usage,
+    alike::{Alike, Pattern},
     chat::Chat,
-    fast::Fast,
     gemini::Gemini,
     json::{Shape, Visit, parse},
     messages::Messages,
@@ -51,12 +51,12 @@ impl Meaning {
 
 /// Reads the events of one stream and keeps what they amount to.
 ///
-/// The common piece of text costs no allocation, and no JSON is parsed for it. In return data that looks like such a
-/// piece and is broken elsewhere counts as content, not as malformed.
+/// An event that differs from the last one in its text alone, as most do, costs no allocation, and no JSON is parsed for it.
+/// It means the same as if it had been.
 #[derive(Debug)]
 pub struct StreamReader {
     dialect: Dialect,
-    fast: Fast,
+    like: Pattern,
     content: bool,
     text: usize,
     tool: bool,
@@ -77,7 +77,7 @@ impl StreamReader {
     pub fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
-            fast: Fast::default(),
+            like: Pattern::default(),
             content: false,
             text: 0,
             tool: false,
@@ -94,11 +94,20 @@ impl StreamReader {
         }
     }
 
+    /// Forgets what events are like: the next is read in full.
+    #[cfg(test)]
+    pub(super) fn forget(&mut self) {
+        self.like = Pattern::default();
+    }
+
     /// Reads a block of the [`Scanner`](crate::sse::Scanner): its event, or an error that stands in the stream as bare
     /// JSON. Blocks without either are [`Meaning::Preamble`].
     pub fn read_block(&mut self, block: &Block) -> Meaning {
         if let Some(event) = &block.event {
-            return self.read(event);
+            // Without a name it may not pass as it is.
+            let unnamed = self.dialect == Dialect::Messages && event.name_bytes().is_empty();
+            let raw = Some(&block.raw[..]).filter(|_| block.complete && !unnamed);
+            return self.read_in(raw, event.name_bytes(), event.data_bytes());
         }
         let Some(json) = block.bare_json() else { return Meaning::Preamble };
         let mut seen = Seen::default();
@@ -125,14 +134,32 @@ impl StreamReader {
         }
     }
 
+    /// Reads all events at the head of `bytes` that are like the last piece of content and nothing else, each with its
+    /// whole block; how many bytes they take. `bytes` are what the scanner would begin its next block with, and no block
+    /// may be longer than `max`.
+    pub(crate) fn read_alike(&mut self, bytes: &[u8], max: usize) -> usize {
+        let mut at = 0;
+        while let Some(alike) = self.like.block(bytes.get(at..).unwrap_or_default()) {
+            if alike.len > max {
+                break;
+            }
+            at += alike.len;
+            self.events += 1;
+            self.take_alike(alike);
+        }
+        at
+    }
+
     /// Reads the data of an event, or a line of JSON. `name` is empty where there is none.
     pub fn read_data(&mut self, name: &[u8], data: &Bytes) -> Meaning {
+        self.read_in(None, name, data)
+    }
+
+    /// Reads the data of an event, and the block that it stands in, if that is known.
+    fn read_in(&mut self, block: Option<&[u8]>, name: &[u8], data: &Bytes) -> Meaning {
         self.events += 1;
-        if self.content && self.failure.is_none() {
-            if let Some(text) = self.fast.content(self.dialect, name, data, self.choices) {
-                self.text += text;
-                return Meaning::Content;
-            }
+        if let Some(alike) = self.like.data(name, data) {
+            return self.take_alike(alike);
         }
         let trimmed = data.trim_ascii();
         if trimmed == b"[DONE]" {
@@ -152,7 +179,10 @@ impl StreamReader {
         let mut seen = Seen::default();
         match self.look(name, data, &mut seen) {
             Some(()) if seen.failed() || named_error => self.fail(data, &seen, None),
-            Some(()) => self.take(&seen),
+            Some(()) => {
+                self.like.learn(block, name, data, &seen);
+                self.take(&seen)
+            }
             None if named_error => self.fail(data, &Seen::default(), None),
             // An error is not to be missed for a byte that is not UTF-8.
             None if std::str::from_utf8(data).is_err() => {
@@ -207,6 +237,12 @@ impl StreamReader {
                 Some(())
             }
         }
+    }
+
+    fn take_alike(&mut self, alike: Alike) -> Meaning {
+        self.text += alike.text;
+        self.tool |= alike.tool;
+        Meaning::Content
     }
 
     fn take(&mut self, seen: &Seen<'_>) -> Meaning {

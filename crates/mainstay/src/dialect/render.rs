@@ -73,7 +73,26 @@ struct AnthropicError<'a> {
     code: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<AnthropicDetails>,
     attempts: &'a [Attempt],
+}
+
+/// Why a request could not be had, in a word that Anthropic's SDK acts on.
+#[derive(Serialize)]
+struct AnthropicDetails {
+    error_code: &'static str,
+    unsupported: [&'static str; 1],
+}
+
+impl AnthropicDetails {
+    /// The SDK's tool runner asks the server to hold the conversation, and goes on without when it is told that this
+    /// cannot be had (anthropic-sdk-python `lib/threads`); of any other 400 it makes an exception.
+    fn of(error: &ErrorBody<'_>) -> Option<Self> {
+        let thread =
+            error.status == 400 && error.code == Some("invalid_request") && error.param == Some("thread");
+        thread.then_some(Self { error_code: "thread_unsupported_request", unsupported: ["thread"] })
+    }
 }
 
 #[derive(Serialize)]
@@ -151,6 +170,7 @@ pub fn render_error(family: ErrorFamily, error: &ErrorBody<'_>) -> Bytes {
                 message: error.message,
                 code: error.code,
                 param: error.param,
+                details: AnthropicDetails::of(error),
                 attempts: error.attempts,
             },
         }),

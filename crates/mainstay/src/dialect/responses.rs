@@ -124,6 +124,8 @@ impl<'de> Visit<'de> for Items<'_, 'de> {
 #[derive(Default)]
 struct Item<'de> {
     kind: Option<&'de RawValue>,
+    arguments: Option<&'de RawValue>,
+    status: Option<&'de RawValue>,
     parts: Parts,
 }
 
@@ -134,6 +136,8 @@ impl<'de> Visit<'de> for Item<'de> {
             "content" | "summary" => {
                 walk(value, &mut self.parts)?;
             }
+            "arguments" => self.arguments = Some(raw(value)?),
+            "status" => self.status = Some(raw(value)?),
             _ => skip(value)?,
         }
         Ok(())
@@ -145,6 +149,7 @@ impl<'de> Visit<'de> for Item<'de> {
 struct Parts {
     text: usize,
     filled: bool,
+    broken: bool,
 }
 
 impl<'de> Visit<'de> for Parts {
@@ -155,7 +160,9 @@ impl<'de> Visit<'de> for Parts {
     fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
         match key {
             "text" | "refusal" => {
-                let text = quoted(raw(value)?).map_or(0, str::len);
+                let value = raw(value)?;
+                let text = quoted(value).map_or(0, str::len);
+                self.broken |= !matches!(value.get().as_bytes().first(), Some(b'"' | b'n'));
                 self.text += text;
                 self.filled |= text > 0;
                 Ok(())
@@ -168,7 +175,14 @@ impl<'de> Visit<'de> for Parts {
 /// An output item: messages and reasoning begin empty; any other kind is a call, content by being there.
 fn item<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
     let mut item = Item::default();
-    walk(value, &mut item)?;
+    let shape = walk(value, &mut item)?;
+    seen.object(shape);
+    seen.broken |= item.parts.broken;
+    // An item that says itself that it is not complete may end anywhere.
+    let cut_openly = item.status.is_some_and(|status| is_word(status, "incomplete"));
+    if let Some(arguments) = item.arguments.filter(|_| !cut_openly) {
+        seen.arguments(arguments);
+    }
     match item.kind.and_then(string).as_deref() {
         None => {}
         Some("message" | "reasoning") => seen.content |= item.parts.filled,

@@ -2,9 +2,10 @@
 
 use super::{
     Finish,
-    json::{is_filled, quoted, string},
+    json::{Shape, is_filled, quoted, string},
     usage::Tokens,
 };
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// Filled in by the reader of each dialect.
@@ -16,6 +17,10 @@ pub(super) struct Seen<'de> {
     pub(super) is_error: bool,
     /// It holds text, reasoning, a refusal, a tool call.
     pub(super) content: bool,
+    /// The last value that was content, and whether it was text.
+    last_content: Option<(&'de RawValue, bool)>,
+    /// How many values were content, of those that were kept as the last.
+    contents: usize,
     /// Bytes of text, as written in JSON.
     pub(super) text: usize,
     /// A tool call is in it, or begins with it.
@@ -34,6 +39,12 @@ pub(super) struct Seen<'de> {
     pub(super) choices: u128,
     /// Those of them that are finished.
     pub(super) finished: u128,
+    /// A field of the answer is of a type on which its readers break: text that is a number, calls that are no list.
+    pub(super) broken: bool,
+    /// The arguments of a tool call end in the middle.
+    pub(super) cut: bool,
+    /// It is a reply that is no stream: what is told in pieces elsewhere is whole here.
+    pub(super) whole: bool,
     pub(super) tokens: Tokens,
     /// The output tokens are final, not a first guess.
     pub(super) tokens_final: bool,
@@ -47,17 +58,59 @@ impl<'de> Seen<'de> {
         }
     }
 
+    /// Of a reply that is no stream.
+    pub(super) fn of_whole() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
     /// Something that is content unless it is null or empty.
-    pub(super) fn filled(&mut self, raw: &RawValue) -> bool {
-        let filled = is_filled(raw);
-        self.content |= filled;
-        filled
+    pub(super) fn filled(&mut self, raw: &'de RawValue) -> bool {
+        self.holds(raw, false)
     }
 
     /// Text of the answer.
-    pub(super) fn text(&mut self, raw: &RawValue) {
-        self.filled(raw);
+    pub(super) fn text(&mut self, raw: &'de RawValue) {
+        self.holds(raw, true);
+        self.broken |= !matches!(raw.get().as_bytes().first(), Some(b'"' | b'n'));
         self.text += quoted(raw).map_or(0, str::len);
+    }
+
+    fn holds(&mut self, raw: &'de RawValue, is_text: bool) -> bool {
+        let filled = is_filled(raw);
+        if filled {
+            self.content = true;
+            self.contents += 1;
+            self.last_content = Some((raw, is_text));
+        }
+        filled
+    }
+
+    /// The one value that makes it content, and whether it is text.
+    pub(super) fn only_content(&self) -> Option<(&'de RawValue, bool)> {
+        self.last_content.filter(|_| self.contents == 1)
+    }
+
+    /// Whether it says nothing but its content: no error, no end, no token.
+    pub(super) fn is_content_alone(&self) -> bool {
+        let ends =
+            self.broken || self.block_end || self.terminal || self.finish.is_some() || self.finished != 0;
+        self.content && !self.failed() && !ends && !self.tokens_final && self.tokens.is_empty()
+    }
+
+    /// Something that must be an object, or is left out with a null.
+    pub(super) fn object(&mut self, shape: Shape) {
+        self.broken |= matches!(shape, Shape::List(_) | Shape::Text);
+    }
+
+    /// The arguments of a tool call, as text. Models write what is no JSON now and then, and callers know what to do with it;
+    /// what ends too early was cut on its way.
+    pub(super) fn arguments(&mut self, raw: &RawValue) {
+        if !self.whole {
+            return;
+        }
+        let Some(text) = string(raw) else { return };
+        let ends = serde_json::from_str::<IgnoredAny>(&text).err().is_some_and(|error| error.is_eof());
+        self.cut |= ends && !text.trim().is_empty();
     }
 
     /// The reason for the end, which counts unless it is null or empty. Whether it was one.

@@ -865,6 +865,181 @@ proptest! {
     }
 }
 
+/// Events of each dialect that are content and little else, with `%` where the text stands.
+const PIECES: [(Dialect, &str, &str); 10] = [
+    (
+        Dialect::ChatCompletions,
+        "",
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"%"},"finish_reason":null}]}"#,
+    ),
+    (
+        Dialect::ChatCompletions,
+        "",
+        r#"{"choices":[{"index":1,"delta":{"reasoning":"%","content":""},"logprobs":null}],"usage":null,"obfuscation":"%"}"#,
+    ),
+    (
+        Dialect::ChatCompletions,
+        "",
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"%"}}]}}],"p":"%"}"#,
+    ),
+    (Dialect::Completions, "", r#"{"choices":[{"text":"%","index":0}]}"#),
+    (
+        Dialect::Messages,
+        "content_block_delta",
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%"}}"#,
+    ),
+    (
+        Dialect::Messages,
+        "content_block_delta",
+        r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"%"}}"#,
+    ),
+    (
+        Dialect::Responses,
+        "response.output_text.delta",
+        r#"{"type":"response.output_text.delta","sequence_number":7,"delta":"%","obfuscation":"%"}"#,
+    ),
+    (
+        Dialect::Gemini,
+        "",
+        r#"{"candidates":[{"content":{"parts":[{"text":"%"}],"role":"model"},"index":0}]}"#,
+    ),
+    (
+        Dialect::Cohere,
+        "content-delta",
+        r#"{"type":"content-delta","delta":{"message":{"content":{"text":"%"}}}}"#,
+    ),
+    (
+        Dialect::Ollama,
+        "",
+        r#"{"model":"m","created_at":"%","message":{"role":"assistant","content":"%"},"done":false}"#,
+    ),
+];
+
+/// What the text may be replaced by, well-formed and not, and what may become of the event around it.
+fn mutation() -> impl Strategy<Value = Vec<(usize, String)>> {
+    let text = prop::sample::select(vec![
+        "x",
+        "Hi there",
+        "",
+        "\\n",
+        "\\\"",
+        "a\\",
+        "\\u00e9",
+        "\\ud800",
+        "\\u12",
+        "é",
+        "\u{1fa90}",
+        "\t",
+        "\u{1}",
+        "\"",
+        "\",\"error\":{\"m\":1},\"z\":\"",
+        "\"},\"finish_reason\":\"stop\",\"z\":{\"y\":\"",
+        "\r",
+        "\n",
+        "\n\n",
+        "data: {}",
+        "\\/",
+        "{\\\"a\\\":1}",
+        "stop",
+        "error",
+    ]);
+    prop::collection::vec((any::<usize>(), text.prop_map(str::to_owned)), 0..4)
+}
+
+/// A stream of an event in so many forms: `%` filled in, digits counted on, and now and then a byte that is another.
+fn forms(
+    template: &str,
+    name: &str,
+    mutations: &[Vec<(usize, String)>],
+    ends: &[bool],
+    flips: &[(usize, u8)],
+) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for (n, mutation) in mutations.iter().enumerate() {
+        let mut data = template.replace('7', &(7 + n * 13).to_string());
+        for at in 0..2 {
+            let text = mutation.iter().find(|(place, _)| place % 2 == at).map_or("word", |(_, text)| text);
+            data = data.replacen('%', text, 1);
+        }
+        let line = if ends.get(n).copied().unwrap_or(false) { "\r\n" } else { "\n" };
+        let named = if name.is_empty() { String::new() } else { format!("event: {name}{line}") };
+        stream.extend_from_slice(format!("{named}data: {data}{line}{line}").as_bytes());
+    }
+    for (at, byte) in flips {
+        let place = at % (stream.len() * 4 + 1);
+        if let Some(place) = stream.get_mut(place) {
+            *place = *byte;
+        }
+    }
+    stream
+}
+
+/// All that a reader knows.
+fn totals(reader: &StreamReader) -> impl PartialEq + std::fmt::Debug + use<> {
+    (
+        (reader.is_complete(), reader.is_empty_answer(), reader.saw_done(), reader.saw_content()),
+        (reader.in_tool_call(), reader.finish(), reader.usage(), reader.malformed(), reader.events()),
+        (reader.text_len(), reader.failure().cloned()),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whole blocks by their likeness, against each event read in full by a reader that has learnt nothing.
+    #[test]
+    fn what_is_alike_means_what_it_means_in_full(
+        piece in 0..PIECES.len(),
+        mutations in prop::collection::vec(mutation(), 1..8),
+        ends in prop::collection::vec(any::<bool>(), 0..8),
+        flips in prop::collection::vec((any::<usize>(), any::<u8>()), 0..3),
+        cut in any::<usize>(),
+    ) {
+        let (dialect, name, template) = PIECES[piece];
+        let stream = Bytes::from(forms(template, name, &mutations, &ends, &flips));
+        let cut = cut % (stream.len() + 1);
+        let (mut quick, mut full) = (StreamReader::new(dialect), StreamReader::new(dialect));
+        let (mut by_likeness, mut in_full) = (Vec::new(), Vec::new());
+        let (mut scanner, mut other) = (Scanner::new(), Scanner::new());
+        for frame in [stream.slice(..cut), stream.slice(cut..)] {
+            scanner.push(frame.clone());
+            loop {
+                let alike = scanner.ahead().map_or(0, |ahead| quick.read_alike(ahead, usize::MAX));
+                by_likeness.extend_from_slice(&scanner.skip(alike));
+                let Some(block) = scanner.next_block().unwrap() else { break };
+                quick.read_block(&block);
+                by_likeness.extend_from_slice(&block.raw);
+            }
+            other.push(frame);
+            while let Some(block) = other.next_block().unwrap() {
+                full.forget();
+                full.read_block(&block);
+                in_full.extend_from_slice(&block.raw);
+            }
+            // The halves of an event are with the scanner; what was handed on is the same.
+            prop_assert_eq!(by_likeness.len(), in_full.len());
+            prop_assert_eq!(totals(&quick), totals(&full), "{}", stream.escape_ascii());
+        }
+        prop_assert!(stream.starts_with(&by_likeness));
+    }
+}
+
+#[test]
+fn events_of_every_dialect_are_known_by_their_likeness() {
+    for (dialect, name, template) in PIECES {
+        let stream = forms(template, name, &vec![Vec::new(); 5], &[], &[]);
+        let mut reader = StreamReader::new(dialect);
+        let mut scanner = Scanner::new();
+        scanner.push(stream.into());
+        reader.read_block(&scanner.next_block().unwrap().unwrap());
+        let rest = scanner.ahead().unwrap().to_vec();
+        assert_eq!(reader.read_alike(&rest, usize::MAX), rest.len(), "{template}");
+        assert_eq!((reader.events(), reader.saw_content()), (5, true), "{template}");
+        // An event over its bound is left to the scanner, which says so.
+        assert_eq!(reader.read_alike(&rest, 20), 0, "{template}");
+    }
+}
+
 #[test]
 fn nesting_of_any_depth_is_skipped() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
@@ -1178,5 +1353,65 @@ fn a_providers_own_error_is_kept_as_it_came() {
         (ErrorFamily::Gemini, r#"{"error":{"code":"429","message":"m"}}"#),
     ] {
         assert_eq!(add(family, body), None, "{body}");
+    }
+}
+
+#[test]
+fn what_breaks_its_readers_is_no_answer() {
+    let chat = |message: &str, finish: &str| {
+        let usage = r#""usage":{"prompt_tokens":1,"completion_tokens":5}"#;
+        (
+            Dialect::ChatCompletions,
+            format!(r#"{{"choices":[{{"message":{message},"finish_reason":"{finish}"}}],{usage}}}"#),
+        )
+    };
+    let call = |arguments: &str| {
+        let arguments = serde_json::to_string(arguments).unwrap();
+        format!(
+            r#"{{"content":null,"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}]}}"#
+        )
+    };
+    let item = |arguments: &str, status: &str| {
+        let arguments = serde_json::to_string(arguments).unwrap();
+        let call = format!(r#"{{"type":"function_call","status":"{status}","arguments":{arguments}}}"#);
+        (Dialect::Responses, format!(r#"{{"status":"completed","output":[{call}]}}"#))
+    };
+    let other = |dialect, text: &str| (dialect, text.to_owned());
+    for (dialect, body) in [
+        chat(r#"{"content":5}"#, "stop"),
+        chat(r#"{"content":{"text":"x"}}"#, "stop"),
+        chat(r#"{"content":"x","refusal":true}"#, "stop"),
+        chat(r#""x""#, "stop"),
+        chat("[1]", "stop"),
+        chat(r#"{"content":"x","tool_calls":"f()"}"#, "stop"),
+        chat(&call(r#"{"city": "Par"#), "tool_calls"),
+        chat(&call(r#"{"city": "Par"#), "stop"),
+        item(r#"{"a": [1"#, "completed"),
+        other(Dialect::Messages, r#"{"content":[{"type":"text","text":7}],"stop_reason":"end_turn"}"#),
+        other(Dialect::Messages, r#"{"content":["x"],"stop_reason":"end_turn"}"#),
+        other(
+            Dialect::Responses,
+            r#"{"status":"completed","output":[{"type":"message","content":[{"text":1}]}]}"#,
+        ),
+        other(
+            Dialect::Gemini,
+            r#"{"candidates":[{"content":{"parts":[{"text":{}}]},"finishReason":"STOP"}]}"#,
+        ),
+    ] {
+        assert_eq!(read_whole(dialect, body.as_bytes()), Whole::Broken, "{body}");
+    }
+    for (dialect, body) in [
+        // What is sent in earnest: nulls, lists of parts, no arguments, arguments that are no JSON, arguments as an object.
+        chat(r#"{"content":[{"type":"text","text":"x"}],"tool_calls":null}"#, "stop"),
+        chat(r#"{"content":null,"refusal":null,"tool_calls":[]}"#, "stop"),
+        chat(&call(""), "tool_calls"),
+        chat(&call("{'city': 'Paris'}"), "tool_calls"),
+        chat(r#"{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}"#, "tool_calls"),
+        // It says itself that there was no room for more.
+        chat(&call(r#"{"city": "Par"#), "length"),
+        item(r#"{"a": [1"#, "incomplete"),
+        item("", "completed"),
+    ] {
+        assert!(matches!(read_whole(dialect, body.as_bytes()), Whole::Answer(_)), "{body}");
     }
 }

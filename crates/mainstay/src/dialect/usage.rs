@@ -36,7 +36,7 @@ impl std::ops::Add for Usage {
 }
 
 /// The fields of all dialects. What is told again replaces what was told before: running counts are taken, not added.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tokens {
     /// Cached tokens included (OpenAI, Gemini, Ollama).
     input: Option<u64>,
@@ -61,6 +61,11 @@ impl Tokens {
         self.output = newer.output.or(self.output);
         self.reasoning = newer.reasoning.or(self.reasoning);
         self.thoughts = newer.thoughts.or(self.thoughts);
+    }
+
+    /// Whether nothing was told.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     pub(super) fn usage(&self) -> Usage {

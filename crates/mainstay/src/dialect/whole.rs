@@ -26,6 +26,9 @@ pub enum Whole<'a> {
     },
     /// JSON, and no answer in it: no choices, or not a word and no reason for that.
     Empty,
+    /// An answer on which its readers break: text that is a number, tool calls that are no list, arguments of a tool call that end
+    /// in the middle although the answer claims to be whole.
+    Broken,
     /// No JSON: nothing at all, a page of HTML, a body that was cut.
     NotJson,
 }
@@ -58,7 +61,7 @@ pub struct Answer {
 /// ```
 pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let mut seen = Seen::default();
+    let mut seen = Seen::of_whole();
     match look(dialect, body, &mut seen) {
         Err(_) => return unreadable(dialect, body),
         Ok(_) if seen.failed() => {
@@ -70,7 +73,13 @@ pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
         Ok(_) => return Whole::Empty,
     }
     let answer = Answer { usage: seen.tokens.usage(), finish: seen.finish, content: seen.content };
-    if is_empty(dialect, &seen, &answer) { Whole::Empty } else { Whole::Answer(answer) }
+    // Cut arguments are what they are where the answer says that it has no more room.
+    let broken = seen.broken || seen.cut && seen.finish != Some(Finish::Length);
+    match is_empty(dialect, &seen, &answer) {
+        _ if broken && dialect != Dialect::Other => Whole::Broken,
+        true => Whole::Empty,
+        false => Whole::Answer(answer),
+    }
 }
 
 /// What the body says; `Err` where it is not JSON.

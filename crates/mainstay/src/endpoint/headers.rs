@@ -8,15 +8,22 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 /// Who we say we are where the caller does not say it.
 const USER_AGENT: &str = concat!("mainstay/", env!("CARGO_PKG_VERSION"));
 
+/// The header in which gateways count how many of them a call has passed, so that two that have each other as a provider
+/// notice. It goes on to every provider: whether that is a gateway too nobody knows, and others ignore it.
+pub const HOPS: &str = "x-mainstay-hops";
+
 /// The credential that a caller sent, in whatever form: `Authorization: Bearer`, `x-api-key`, `api-key` or
 /// `x-goog-api-key`.
 pub fn caller_key(headers: &HeaderMap) -> Option<&str> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim).filter(|key| !key.is_empty());
-    let bearer = text("authorization").and_then(|value| {
+    fn text(value: Option<&HeaderValue>) -> Option<&str> {
+        value?.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
+    }
+    let bearer = text(headers.get(header::AUTHORIZATION)).and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
     });
-    bearer.or_else(|| text("x-api-key")).or_else(|| text("api-key")).or_else(|| text("x-goog-api-key"))
+    let named = |name: &str| text(headers.get(name));
+    bearer.or_else(|| named("x-api-key")).or_else(|| named("api-key")).or_else(|| named("x-goog-api-key"))
 }
 
 /// Leaves of a caller's headers those that go to a provider, and adds the provider's own.
@@ -48,7 +55,7 @@ fn goes_on(name: &str, profile: &Profile) -> bool {
     match name {
         // What every provider may see.
         "content-type" | "accept" | "accept-encoding" | "user-agent" | "x-request-id" | "traceparent"
-        | "tracestate" => true,
+        | "tracestate" | HOPS => true,
         "idempotency-key" => profile.idempotency_key,
         _ => name.starts_with("x-stainless-") || family(profile.native, name),
     }
@@ -69,10 +76,22 @@ fn credential(from: &HeaderMap, endpoint: &EndpointLayer) -> Option<HeaderValue>
     if endpoint.signer.is_some() {
         return None;
     }
-    match &endpoint.credential {
-        Some(own) => Some(own.clone()),
-        None => ApiKey::new(caller_key(from)?)?.header(prefix(endpoint.kind)),
+    if let Some(own) = &endpoint.credential {
+        return Some(own.clone());
     }
+    let key = caller_key(from)?;
+    // It most often comes in the form in which it goes on: then it is the same value.
+    if endpoint.kind.profile().auth == Auth::Bearer && !key.contains('\t') {
+        let whole = from.get(header::AUTHORIZATION);
+        if let Some(whole) =
+            whole.filter(|whole| whole.as_bytes().strip_prefix(b"Bearer ") == Some(key.as_bytes()))
+        {
+            let mut same = whole.clone();
+            same.set_sensitive(true);
+            return Some(same);
+        }
+    }
+    ApiKey::new(key)?.header(prefix(endpoint.kind))
 }
 
 /// What stands before a key in the header that carries it.

@@ -4,6 +4,7 @@ use super::{Endpoint, headers};
 use crate::{provider::Kind, secret::ApiKey, sigv4::Signer};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, uri::PathAndQuery};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use tower_layer::Layer;
 
@@ -17,6 +18,15 @@ pub struct EndpointLayer {
     pub(super) headers: Arc<HeaderMap>,
     /// Signs what goes out, instead of a key in it.
     pub(super) signer: Option<Signer>,
+    /// The last address that was put together: most calls go where the one before went.
+    last: Arc<Mutex<Option<Last>>>,
+}
+
+/// A path, and the address that it leads to. Never one with a query: there may be a key in it.
+#[derive(Debug)]
+struct Last {
+    path: Box<str>,
+    address: Uri,
 }
 
 /// An address, taken apart once.
@@ -37,7 +47,14 @@ impl EndpointLayer {
             authority: base_url.authority()?.clone(),
             path: base_url.path().trim_end_matches('/').into(),
         };
-        Some(Self { kind, base: Arc::new(base), credential: None, headers: Arc::default(), signer: None })
+        Some(Self {
+            kind,
+            base: Arc::new(base),
+            credential: None,
+            headers: Arc::default(),
+            signer: None,
+            last: Arc::default(),
+        })
     }
 
     /// The provider's key. Without one the caller's own credentials are passed on.
@@ -71,6 +88,23 @@ impl EndpointLayer {
 
     /// The address of a call: the caller's path under the base, its query without a key in it.
     pub(super) fn address(&self, uri: &Uri) -> Result<Uri, http::Error> {
+        if uri.query().is_some() {
+            return self.build_address(uri);
+        }
+        // Whoever finds it locked is faster without it.
+        if let Some(last) = self.last.try_lock().as_deref().and_then(Option::as_ref) {
+            if *last.path == *uri.path() {
+                return Ok(last.address.clone());
+            }
+        }
+        let address = self.build_address(uri)?;
+        if let Some(mut last) = self.last.try_lock() {
+            *last = Some(Last { path: uri.path().into(), address: address.clone() });
+        }
+        Ok(address)
+    }
+
+    fn build_address(&self, uri: &Uri) -> Result<Uri, http::Error> {
         let path = uri.path();
         // Both sides write `/v1`: the caller's is the SDK's, the base's counts.
         let path = match path.strip_prefix("/v1") {
@@ -141,6 +175,16 @@ mod tests {
             at(Kind::Anthropic, "https://h", "/v1/messages?beta=true"),
             "https://h/v1/messages?beta=true"
         );
+    }
+
+    #[test]
+    fn an_address_that_is_kept_is_that_of_its_path() {
+        let layer = EndpointLayer::new(Kind::OpenAi, &Uri::from_static("https://h/v1")).unwrap();
+        for path in ["/v1/a", "/v1/a", "/v1/b", "/v1/b?c=d", "/v1/b", "/v1/a"] {
+            let address = layer.address(&path.parse().unwrap()).unwrap();
+            assert_eq!(address.to_string(), format!("https://h{path}"));
+        }
+        assert!(layer.last.lock().as_ref().is_some_and(|last| &*last.path == "/v1/a"));
     }
 
     #[test]

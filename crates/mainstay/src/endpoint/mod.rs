@@ -7,7 +7,7 @@
 //!
 //! | allowed towards | headers |
 //! | --- | --- |
-//! | all | `content-type`, `accept`, `accept-encoding`, `user-agent`, `idempotency-key`, `x-request-id`, `traceparent`, `tracestate`, `x-stainless-*` |
+//! | all | `content-type`, `accept`, `accept-encoding`, `user-agent`, `idempotency-key`, `x-request-id`, `traceparent`, `tracestate`, `x-stainless-*`, [`x-mainstay-hops`](HOPS) |
 //! | OpenAI and what speaks its API | `openai-*`, `http-referer`, `x-title` |
 //! | Anthropic | `anthropic-*` |
 //! | Gemini | `x-goog-api-client`, `x-goog-user-project` |
@@ -23,6 +23,6 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-pub use self::headers::caller_key;
+pub use self::headers::{HOPS, caller_key};
 pub use self::layer::EndpointLayer;
 pub use self::service::{Endpoint, ResponseFuture};

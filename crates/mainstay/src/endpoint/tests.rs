@@ -99,7 +99,7 @@ async fn what_is_no_key_is_not_passed_on_as_one() {
 }
 
 #[tokio::test]
-async fn headers_of_the_hop_and_of_the_browser_stay_here() {
+async fn pitfall_41_headers_of_the_hop_and_of_the_browser_stay_here() {
     let hop = [
         ("host", "gateway.example"),
         ("connection", "close, x-hop"),
@@ -139,6 +139,7 @@ async fn each_family_sees_its_own_headers_and_the_common_ones() {
         "content-type",
         "idempotency-key",
         "traceparent",
+        "x-mainstay-hops",
         "x-request-id",
         "x-stainless-retry-count",
     ];
@@ -175,7 +176,7 @@ async fn the_callers_version_wins_over_the_default_and_the_configuration_over_bo
 }
 
 #[tokio::test]
-async fn each_try_is_rebuilt_from_the_same_request() {
+async fn pitfall_41_each_try_is_rebuilt_from_the_same_request() {
     let endpoint = at(Kind::OpenAi);
     let mut request = call(&[("x-api-key", "mine-123")]);
     *request.version_mut() = Version::HTTP_2;
@@ -209,7 +210,7 @@ async fn a_signature_goes_in_place_of_every_key() {
 }
 
 #[test]
-fn debug_shows_no_key_and_no_header() {
+fn pitfall_46_debug_shows_no_key_and_no_header() {
     let endpoint = at(Kind::OpenAi)
         .with_key(ApiKey::new("ours-456").unwrap())
         .with_header(HeaderName::from_static("x-team"), HeaderValue::from_static("secret-789"));

@@ -32,9 +32,9 @@ pin_project! {
             #[pin]
             linger: Option<Sleep>,
         },
+        // Boxed: it is large and few replies are such, and every reply moves through all layers above.
         Untouched {
-            #[pin]
-            inner: Option<B>,
+            inner: Option<Pin<Box<B>>>,
             progress: Progress,
         },
     }
@@ -61,7 +61,7 @@ impl<B> JudgeBody<B> {
     }
 
     pub(super) fn untouched(inner: B, progress: Progress) -> Self {
-        Self { state: State::Untouched { inner: Some(inner), progress } }
+        Self { state: State::Untouched { inner: Some(Box::pin(inner)), progress } }
     }
 }
 
@@ -80,14 +80,14 @@ where
         match self.project().state.project() {
             StateProj::Whole { bytes } if bytes.is_empty() => Poll::Ready(None),
             StateProj::Whole { bytes } => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            StateProj::Untouched { mut inner, progress } => {
-                let Some(below) = inner.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-                let frame = ready!(below.poll_frame(cx));
+            StateProj::Untouched { inner, progress } => {
+                let Some(below) = inner else { return Poll::Ready(None) };
+                let frame = ready!(below.as_mut().poll_frame(cx));
                 match &frame {
                     // Nobody knows what is content in it: all of it is.
                     Some(Ok(frame)) if frame.is_data() => progress.mark(),
                     Some(Ok(_)) => {}
-                    Some(Err(_)) | None => inner.set(None),
+                    Some(Err(_)) | None => *inner = None,
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }

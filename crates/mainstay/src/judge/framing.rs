@@ -1,7 +1,7 @@
 //! How a stream is cut into events, whichever way its dialect frames them.
 
 use crate::{
-    dialect::{Dialect, Meaning, StreamReader},
+    dialect::{Dialect, Meaning, StreamReader, type_of},
     sse::{
         self, Block, SseError,
         framing::{
@@ -81,6 +81,20 @@ impl Framing {
         }
     }
 
+    /// Whether what is pushed next begins an event, so that its bytes can be compared with those of one.
+    pub(super) fn is_between_events(&self) -> bool {
+        matches!(self, Self::Events(scanner) if scanner.is_between_blocks())
+    }
+
+    /// The events at the head of what is here that are like the last, if there are any: read, and all their bytes.
+    pub(super) fn next_alike(&mut self, reader: &mut StreamReader, max: usize) -> Option<Bytes> {
+        let Self::Events(scanner) = self else { return None };
+        match reader.read_alike(scanner.ahead()?, max) {
+            0 => None,
+            len => Some(scanner.skip(len)),
+        }
+    }
+
     /// The next whole event; `None` until more is pushed.
     pub(crate) fn next(&mut self) -> Result<Option<Unit>, Uncut> {
         Ok(match self {
@@ -109,6 +123,24 @@ impl Unit {
             Self::Line(line) => reader.read_data(b"", &line.data),
             Self::Message(message) => reader.read_message(message),
         }
+    }
+
+    /// Its bytes as its dialect has them. In Messages each event has a name, and SDKs go by that: where a provider leaves it
+    /// out, it is that of the event's type.
+    pub(super) fn into_named(self, dialect: Dialect) -> Bytes {
+        let name = match &self {
+            Self::Block(Block { event: Some(event), .. })
+                if dialect == Dialect::Messages && event.name_bytes().is_empty() =>
+            {
+                type_of(event.data())
+            }
+            _ => None,
+        };
+        let raw = self.into_raw();
+        let Some(name) = name else { return raw };
+        // Where the stream begins with a BOM, that is not to stand inside of a line.
+        let rest = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&raw);
+        [b"event: ", name.as_bytes(), b"\n", rest].concat().into()
     }
 
     pub(super) fn into_raw(self) -> Bytes {

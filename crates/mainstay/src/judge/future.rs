@@ -376,6 +376,7 @@ impl Reading {
                 let error = ReplyError::NotAnAnswer { what: "it holds no answer" };
                 return Err(Failed::new(verdict, error).into());
             }
+            Whole::Broken => "its fields are not what they must be, or end in the middle",
             Whole::NotJson if body.iter().all(u8::is_ascii_whitespace) => "it is empty",
             Whole::NotJson => "it is not JSON",
         };

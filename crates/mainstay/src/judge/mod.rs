@@ -20,8 +20,10 @@
 //! everything may still be tried again.
 //!
 //! **Passing.** After that the body passes events through as they came, whole ones only. The events of one frame go on as
-//! one slice of it, and nothing is allocated for them; an event that spans frames is put together once. Streams are
-//! server-sent events, lines of JSON (Ollama) or AWS event streams (Bedrock), as the dialect of the path has them.
+//! one slice of it, and nothing is allocated for them; an event that spans frames is put together once. A frame of nothing but
+//! events that differ from the one before in their text alone, as most do, is known by that and not cut at all. Streams are
+//! server-sent events, lines of JSON (Ollama) or AWS event streams (Bedrock), as the dialect of the path has them. One thing is
+//! added: in the Messages dialect, where SDKs go by the names of events, one that comes without gets that of its type.
 //!
 //! **Ends.** It ends in one of three ways: properly,
 //! after the terminal of its dialect (a chat stream that finished without `[DONE]` gets one); with

@@ -21,7 +21,8 @@ use std::{
 /// How much is read on after the terminal, to bring the message of the connection below to its end.
 const MOST_DRAINED: usize = 64 << 10;
 
-/// A stream that is read event by event. What it hands out, put together, is what came in.
+/// A stream that is read event by event. What it hands out, put together, is what came in, but for names of events that are
+/// missing in a dialect that has them.
 pub(super) struct Tee<B> {
     /// `None` once it ended: dropped at once, so that nothing below outlives its use.
     inner: Option<Pin<Box<B>>>,
@@ -38,6 +39,8 @@ pub(super) struct Tee<B> {
     run: Option<Bytes>,
     /// What follows `run`.
     last: Option<Step>,
+    /// There is no whole event left in what has come, and nothing that waits to be handed on.
+    exhausted: bool,
     /// There were signs of life.
     kept_alive: bool,
     drained: usize,
@@ -87,6 +90,7 @@ where
             frame: Bytes::new(),
             run: None,
             last: None,
+            exhausted: false,
             kept_alive: false,
             drained: 0,
         }
@@ -95,6 +99,19 @@ where
     /// All events of a frame at once, or the end. After the end: pending for ever, so callers stop asking.
     pub(super) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
+            if self.exhausted {
+                let frame = match ready!(self.poll_frame(cx)) {
+                    Ok(frame) => frame,
+                    Err(end) => return Poll::Ready(end),
+                };
+                let read = self.read_alike(&frame);
+                // Most frames are nothing else, and pass untouched.
+                if read > 0 && read == frame.len() {
+                    return Poll::Ready(Step::Pass(frame));
+                }
+                self.exhausted = false;
+                self.cut(frame, read);
+            }
             match (self.run.take(), self.last.take()) {
                 (None, Some(last)) => return Poll::Ready(last),
                 (Some(run), Some(last)) => {
@@ -103,19 +120,18 @@ where
                 }
                 (run, None) => self.run = run,
             }
+            let max = self.reading.layer.config.max_event;
+            if let Some(alike) = self.framing.next_alike(&mut self.reader, max) {
+                self.reading.progress.mark();
+                if let Some(before) = self.go_on_with(alike) {
+                    return Poll::Ready(Step::Pass(before));
+                }
+            }
             match self.next() {
                 Some(Next::Event(event)) => {
-                    let (before, run) = match self.run.take() {
-                        None => (None, event.raw),
-                        Some(run) => match join(&self.frame, &run, &event.raw) {
-                            Some(joined) => (None, joined),
-                            None => (Some(run), event.raw),
-                        },
-                    };
+                    let before = self.go_on_with(event.raw);
                     if event.is_terminal {
-                        self.last = Some(Step::Terminal(run));
-                    } else {
-                        self.run = Some(run);
+                        self.last = self.run.take().map(Step::Terminal);
                     }
                     if let Some(before) = before {
                         return Poll::Ready(Step::Pass(before));
@@ -123,14 +139,51 @@ where
                 }
                 Some(Next::End(end)) => self.last = Some(end),
                 None => {
+                    self.exhausted = true;
                     if let Some(run) = self.run.take() {
                         self.frame = Bytes::new();
                         return Poll::Ready(Step::Pass(run));
                     }
-                    if let Some(end) = ready!(self.poll_frame(cx)) {
-                        return Poll::Ready(end);
-                    }
                 }
+            }
+        }
+    }
+
+    /// Reads the events at the head of a frame that are like the last; how many bytes they take.
+    fn read_alike(&mut self, frame: &Bytes) -> usize {
+        if !self.framing.is_between_events() {
+            return 0;
+        }
+        let read = self.reader.read_alike(frame, self.reading.layer.config.max_event);
+        if read > 0 {
+            self.reading.progress.mark();
+        }
+        read
+    }
+
+    /// Begins to cut a frame of which so many bytes are read.
+    fn cut(&mut self, mut frame: Bytes, read: usize) {
+        self.frame = frame.clone();
+        if read > 0 {
+            self.run = Some(frame.split_to(read));
+        }
+        self.framing.push(frame);
+    }
+
+    /// Puts an event behind those that go on together; hands those back if it does not lie beside them.
+    fn go_on_with(&mut self, event: Bytes) -> Option<Bytes> {
+        let Some(run) = self.run.take() else {
+            self.run = Some(event);
+            return None;
+        };
+        match join(&self.frame, &run, &event) {
+            Some(joined) => {
+                self.run = Some(joined);
+                None
+            }
+            None => {
+                self.run = Some(event);
+                Some(run)
             }
         }
     }
@@ -141,11 +194,10 @@ where
             match self.next() {
                 Some(Next::Event(event)) => return Poll::Ready(Ok(event)),
                 Some(Next::End(end)) => return Poll::Ready(Err(end)),
-                None => {
-                    if let Some(end) = ready!(self.poll_frame(cx)) {
-                        return Poll::Ready(Err(end));
-                    }
-                }
+                None => match ready!(self.poll_frame(cx)) {
+                    Ok(frame) => self.cut(frame, 0),
+                    Err(end) => return Poll::Ready(Err(end)),
+                },
             }
         }
     }
@@ -193,22 +245,15 @@ where
     }
 
     /// Waits for more of the stream; its end, if that is what comes.
-    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, Step>> {
         self.frame = Bytes::new();
         let Some(inner) = &mut self.inner else { return Poll::Pending };
-        let end = match ready!(inner.as_mut().poll_frame(cx)) {
-            Some(Ok(frame)) => {
-                // Trailers of a stream say nothing to a caller of an LLM API.
-                if let Ok(data) = frame.into_data() {
-                    self.frame = data.clone();
-                    self.framing.push(data);
-                }
-                return Poll::Ready(None);
-            }
-            Some(Err(error)) => self.broken(error.into()),
-            None => self.eof(),
-        };
-        Poll::Ready(Some(end))
+        Poll::Ready(match ready!(inner.as_mut().poll_frame(cx)) {
+            // Trailers of a stream say nothing to a caller of an LLM API.
+            Some(Ok(frame)) => Ok(frame.into_data().unwrap_or_default()),
+            Some(Err(error)) => Err(self.broken(error.into())),
+            None => Err(self.eof()),
+        })
     }
 
     fn read(&mut self, unit: Unit) -> Next {
@@ -229,7 +274,7 @@ where
         }
         let counts = !unit.is_silent();
         self.kept_alive |= !counts;
-        Next::Event(Judged { counts, raw: unit.into_raw(), is_content, is_terminal })
+        Next::Event(Judged { counts, raw: unit.into_named(self.reading.dialect), is_content, is_terminal })
     }
 
     fn provider_failed(&mut self, unit: Unit) -> Step {
@@ -313,12 +358,21 @@ where
         self.note_usage();
         Step::Failed(Failed::new(verdict, error))
     }
+}
 
+impl<B> Tee<B> {
     /// Writes the tokens down for whoever asked.
     fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
             cell.set(self.reader.usage());
         }
+    }
+}
+
+/// A stream that nobody waits for any more, such as one that lost a race, has used what it told all the same.
+impl<B> Drop for Tee<B> {
+    fn drop(&mut self) {
+        self.note_usage();
     }
 }
 

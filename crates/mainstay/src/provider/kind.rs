@@ -47,6 +47,8 @@ macro_rules! kinds {
 kinds! {
     /// OpenAI, and any server that speaks its API.
     OpenAi = "openai" in openai;
+    /// OpenAI, asked for Responses whatever the caller speaks.
+    OpenAiResponses = "openai-responses" in openai_responses;
     /// Anthropic's Messages API.
     Anthropic = "anthropic" in anthropic;
     /// Google's Gemini API.

@@ -55,6 +55,7 @@ mod mistral;
 mod ollama;
 mod ollama_native;
 mod openai;
+mod openai_responses;
 mod openrouter;
 mod together;
 mod vllm;

@@ -42,6 +42,12 @@ struct Entry {
     verdict: Verdict,
 }
 
+impl Entry {
+    fn cooling(&self, now: Duration) -> Cooling {
+        Cooling { left: self.until.saturating_sub(now), status: self.status, verdict: self.verdict.clone() }
+    }
+}
+
 /// Whose key and model a call used: what its failure says about the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
@@ -86,6 +92,14 @@ impl Cooldown {
         self.longest(|_| true)
     }
 
+    /// All that cools here, each with the model that it concerns; `None`: all models.
+    pub fn all(&self) -> Vec<(Option<Arc<str>>, Cooling)> {
+        let now = self.0.start.elapsed();
+        let entries = self.0.entries.lock();
+        let left = entries.iter().filter(|entry| entry.until > now);
+        left.map(|entry| (entry.model.clone(), entry.cooling(now))).collect()
+    }
+
     fn longest(&self, concerns: impl Fn(&Entry) -> bool) -> Option<Cooling> {
         let until = self.0.until.load(Ordering::Acquire);
         let now = self.0.start.elapsed();
@@ -95,8 +109,7 @@ impl Cooldown {
         let entries = self.0.entries.lock();
         let entry = entries.iter().filter(|entry| entry.until > now && concerns(entry));
         let entry = entry.max_by_key(|entry| entry.until)?;
-        let (status, verdict) = (entry.status, entry.verdict.clone());
-        Some(Cooling { left: entry.until - now, status, verdict })
+        Some(entry.cooling(now))
     }
 
     /// Begins a cooldown if `verdict`, on a call for `model`, asks for one; the later end wins.

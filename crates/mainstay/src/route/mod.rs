@@ -14,6 +14,12 @@
 //! | [`RecoverBody`] | the next target goes on where a stream of text was cut | the prompt is billed twice |
 //! | [`AnswerCache`] | the last good answer while every target fails | it is old, and says so |
 //!
+//! A target may declare what its model can do ([`Capabilities`]): then no fallback drops tools, pictures or a schema silently.
+//!
+//! Retries and hedges draw from one budget per provider ([`Target::with_budget`]) and yield when it is empty. A fallback
+//! after a failed try takes from the failed target's budget as well, but is never refused: it is the last way to an answer,
+//! and there are at most as many as targets.
+//!
 //! [`AttemptLayer`] in each stack records the tries, so that a reply and an error can say honestly what happened.
 //!
 //! ```
@@ -39,6 +45,7 @@
 
 mod attempt;
 mod cache;
+mod capability;
 mod cooldown;
 mod failed;
 mod fallback;
@@ -56,12 +63,13 @@ mod tests;
 
 pub(crate) use self::attempt::AskedModel;
 pub use self::attempt::{
-    Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe,
+    Attempt, AttemptBody, AttemptFuture, AttemptLayer, AttemptLog, AttemptService, LastReply, Observe, Spent,
     TargetName,
 };
 #[cfg(feature = "cache")]
 pub use self::cache::MemoryStore;
 pub use self::cache::{Answer, AnswerCache, AnswerStore, CacheKey, Cached, Serve, StoreFuture};
+pub use self::capability::{Capabilities, Capability, Incapable};
 pub use self::cooldown::{Cooldown, Cooling, Scope};
 pub use self::failed::{CallFailed, own_words};
 pub use self::fallback::{Fallback, FallbackFuture, Served};

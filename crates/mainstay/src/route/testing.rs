@@ -150,6 +150,13 @@ impl Provider {
         self
     }
 
+    /// Retries, hedges and fallbacks draw from `budget`.
+    pub(super) fn paying(mut self, budget: &Budget) -> Self {
+        self.retry = self.retry.with_budget(budget.clone());
+        self.budget = Some(budget.clone());
+        self
+    }
+
     /// Plays this from now on.
     pub(super) fn replace(&self, plays: impl IntoIterator<Item = Play>) {
         *self.plays.lock() = plays.into_iter().collect();
@@ -291,6 +298,7 @@ pub(super) struct Watch {
     pub(super) attempts: Mutex<Vec<(String, Class)>>,
     pub(super) fallbacks: Mutex<Vec<String>>,
     pub(super) hedges: Mutex<Vec<String>>,
+    pub(super) retries: Mutex<Vec<String>>,
     pub(super) recoveries: Mutex<Vec<(String, Option<String>)>>,
 }
 
@@ -301,6 +309,10 @@ impl Observe for Watch {
 
     fn fallback(&self, from: &TargetName, _: Class) {
         self.fallbacks.lock().push(from.to_string());
+    }
+
+    fn retry(&self, target: &TargetName) {
+        self.retries.lock().push(target.to_string());
     }
 
     fn hedge(&self, to: &TargetName) {

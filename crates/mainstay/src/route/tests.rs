@@ -5,7 +5,7 @@ use super::{
     testing::{End, Play, Provider, Watch, chat, request, route},
 };
 use http_body_util::BodyExt;
-use mainstay_layers::breaker;
+use mainstay_layers::{breaker, retry::Budget};
 use proptest::prelude::*;
 use std::{future::Future, sync::Arc, time::Duration};
 use tower::ServiceExt;
@@ -93,41 +93,37 @@ proptest! {
     fn a_caller_gets_one_whole_answer_or_one_error_and_nothing_is_left_behind(
         scripts in prop::collection::vec(prop::collection::vec(act(), 1..5), 1..4),
         attempts in 1u32..4,
-        choice in 0u8..64,
+        choice in 0u8..128,
         calls in 1usize..4,
+        // In tenths of a second: when the caller leaves.
+        leaves in prop::option::of(0u32..400),
     ) {
         let names = ["a", "b", "c"];
         paused(async {
+            let budgets: Vec<Budget> = scripts.iter().map(|_| budget()).collect();
             let providers: Vec<Provider> = scripts
                 .iter()
                 .zip(names)
-                .map(|(acts, who)| Provider::new(acts.iter().map(|act| play(who, *act))).attempts(attempts))
+                .zip(&budgets)
+                .map(|((acts, who), budget)| {
+                    Provider::new(acts.iter().map(|act| play(who, *act))).attempts(attempts).paying(budget)
+                })
                 .collect();
-            let listed: Vec<(&str, &Provider)> = names.into_iter().zip(&providers).collect();
+            let mut listed: Vec<(&str, &Provider)> = names.into_iter().zip(&providers).collect();
+            if choice & 65 == 64 {
+                // The same target a second time: whose words are whose could not be told under recovery.
+                listed.push(listed[0]);
+            }
             let (fallback, watch) = route(&listed);
             let fallback = options(fallback, choice);
             let most = attempts as usize * listed.len();
             for _ in 0..calls {
                 let before: usize = providers.iter().map(Provider::calls).sum();
                 let recovered = watch.recoveries.lock().len();
-                let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
-                let outcome = fallback.clone().oneshot(request("/v1/chat/completions", body)).await;
-                if let Ok(response) = outcome {
-                    let mut body = response.into_body();
-                    let (mut text, mut errors) = (String::new(), 0);
-                    while let Some(frame) = body.frame().await {
-                        match frame {
-                            Ok(frame) => text += std::str::from_utf8(&frame.into_data().unwrap()).unwrap(),
-                            Err(_) => errors += 1,
-                        }
-                    }
-                    let done = text.matches("[DONE]").count();
-                    assert_eq!(errors + done, 1, "one end, and only one: {text}");
-                    assert_eq!(text.matches(r#"_reason":"stop""#).count(), done);
-                    one_answer(&text, choice & 1 != 0, done == 1);
-                } else {
-                    let failed = outcome.unwrap_err().downcast::<CallFailed>().unwrap();
-                    assert!(failed.status.is_client_error() || failed.status.is_server_error());
+                let call = one_call(&fallback, choice & 1 != 0);
+                match leaves {
+                    Some(after) => drop(tokio::time::timeout(SECOND * after / 10, call).await),
+                    None => call.await,
                 }
                 providers.iter().for_each(Provider::assert_idle);
                 let made = providers.iter().map(Provider::calls).sum::<usize>() - before;
@@ -137,10 +133,61 @@ proptest! {
             }
             let made: usize = providers.iter().map(Provider::calls).sum();
             assert_eq!(watch.classes().len(), made, "each try has ended, once");
-            for provider in &providers {
+            for ((provider, budget), who) in providers.iter().zip(&budgets).zip(names) {
                 assert_eq!(provider.breaker.metrics().probes_in_flight, 0);
+                accounts_for_its_tokens(budget, provider, who, &watch, choice & 1 != 0);
             }
         });
+    }
+}
+
+/// Three tokens to begin with, half a token for each call, none that come by themselves.
+fn budget() -> Budget {
+    let budget = Budget::new(0.5, 0.0);
+    budget.deposit(6.0);
+    budget
+}
+
+/// What is left in the budget is what was paid in less what retries, hedges and fallbacks took. Fallbacks take no more than
+/// there is, so what they took is known only to a bound.
+fn accounts_for_its_tokens(budget: &Budget, provider: &Provider, who: &str, watch: &Watch, recovery: bool) {
+    let count = |all: &[String]| all.iter().filter(|name| *name == who).count();
+    let retries = count(&watch.retries.lock());
+    let paid_in = 3.0 + 0.5 * (provider.calls() - retries) as f64;
+    let left = paid_in - (retries + count(&watch.hedges.lock())) as f64;
+    let available = budget.available();
+    assert!(available <= left + 1e-3, "{who}: {available} of {left}: tokens from nowhere");
+    if !recovery {
+        let fallbacks = count(&watch.fallbacks.lock()) as f64;
+        assert!(
+            available >= left - fallbacks - 1e-3,
+            "{who}: {available} of {left}, {fallbacks} fallbacks: tokens are lost"
+        );
+    }
+}
+
+/// A call that is read to its end: one whole answer, one error, or a stream with one error.
+async fn one_call(fallback: &Fallback, recovery: bool) {
+    let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+    match fallback.clone().oneshot(request("/v1/chat/completions", body)).await {
+        Ok(response) => {
+            let mut body = response.into_body();
+            let (mut text, mut errors) = (String::new(), 0);
+            while let Some(frame) = body.frame().await {
+                match frame {
+                    Ok(frame) => text += std::str::from_utf8(&frame.into_data().unwrap()).unwrap(),
+                    Err(_) => errors += 1,
+                }
+            }
+            let done = text.matches("[DONE]").count();
+            assert_eq!(errors + done, 1, "one end, and only one: {text}");
+            assert_eq!(text.matches(r#"_reason":"stop""#).count(), done);
+            one_answer(&text, recovery, done == 1);
+        }
+        Err(error) => {
+            let failed = error.downcast::<CallFailed>().unwrap();
+            assert!(failed.status.is_client_error() || failed.status.is_server_error());
+        }
     }
 }
 

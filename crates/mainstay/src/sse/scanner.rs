@@ -166,6 +166,27 @@ impl Scanner {
         !(self.held.is_empty() && self.frame.is_empty())
     }
 
+    /// What the next block begins with: all of the frame at hand, if nothing of it was looked at, and nothing that came
+    /// before belongs to it. `None` too at the head of the stream, where a BOM may stand.
+    pub(crate) fn ahead(&self) -> Option<&[u8]> {
+        (self.is_between_blocks() && !self.frame.is_empty()).then_some(&self.frame[..])
+    }
+
+    /// Whether the next byte that is pushed, or that lies in the frame at hand, begins a block.
+    pub(crate) fn is_between_blocks(&self) -> bool {
+        let looked_at = self.pos > 0 || self.line > 0 || self.draft.begun || !self.held.is_empty();
+        !(looked_at || self.after_cr || self.at_start || self.failed)
+    }
+
+    /// Hands back so many bytes of what is [`ahead`](Self::ahead): whole blocks, which somebody else has read.
+    pub(crate) fn skip(&mut self, len: usize) -> Bytes {
+        let skipped = self.frame.split_to(len.min(self.frame.len()));
+        if self.frame.is_empty() {
+            self.frame = self.queue.pop_front().unwrap_or_default();
+        }
+        skipped
+    }
+
     /// The block's length so far.
     fn len(&self) -> usize {
         self.held.len() + self.pos

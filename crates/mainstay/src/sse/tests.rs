@@ -133,7 +133,7 @@ fn samples_read_as_the_standard_says() {
 }
 
 #[test]
-fn wherever_one_or_two_cuts_fall_the_events_and_the_bytes_are_the_same() {
+fn pitfall_34_wherever_one_or_two_cuts_fall_the_events_and_the_bytes_are_the_same() {
     for sample in SAMPLES {
         let whole = read(&[sample]);
         for first in 0..=sample.len() {
@@ -149,7 +149,7 @@ fn wherever_one_or_two_cuts_fall_the_events_and_the_bytes_are_the_same() {
 
 proptest! {
     #[test]
-    fn any_bytes_in_any_pieces_read_as_the_standard_says_and_pass_unchanged(
+    fn pitfall_34_any_bytes_in_any_pieces_read_as_the_standard_says_and_pass_unchanged(
         words in prop::collection::vec(prop::sample::select(vec![
             "data", "data:", "data: ", "event: e", "id: 1", "retry: 2", ":", " ", "\r", "\n", "\r\n", "\n\n", "{}",
             "[DONE]", "\u{feff}", "x", "\0", "{", "}",

@@ -42,6 +42,8 @@ pub struct Provider {
     client: Option<Client>,
     timeout: TimeoutConfig,
     retry: RetryLayer,
+    /// That of `retry`, where it is known.
+    budget: Option<Budget>,
     max_reply: u64,
 }
 
@@ -57,6 +59,7 @@ impl Provider {
     pub fn new(kind: Kind) -> Self {
         let timeout =
             TimeoutConfig::new().with_attempt(Duration::from_secs(120)).with_idle(Duration::from_secs(30));
+        let budget = Budget::new(0.2, 10.0);
         Self {
             kind,
             name: kind.as_str().into(),
@@ -65,7 +68,8 @@ impl Provider {
             signer: None,
             client: None,
             timeout,
-            retry: RetryLayer::new().with_budget(Budget::new(0.2, 10.0)),
+            retry: RetryLayer::new().with_budget(budget.clone()),
+            budget: Some(budget),
             max_reply: 64 << 20,
         }
     }
@@ -112,10 +116,13 @@ impl Provider {
         self
     }
 
-    /// How calls are tried again.
+    /// How calls are tried again. Hedges and fallbacks do not know its budget: give that to the targets too, with
+    /// [`Target::with_budget`]. Default: a budget of a retry for five calls and 10 a second, which all targets of this
+    /// provider and its clones share with hedges and fallbacks.
     #[must_use]
     pub fn with_retry(mut self, retry: RetryLayer) -> Self {
         self.retry = retry;
+        self.budget = None;
         self
     }
 
@@ -158,10 +165,14 @@ impl Provider {
         let model = (!model.is_empty()).then(|| Arc::from(model));
         let name = Arc::new(TargetName { provider: self.name.clone(), model });
         let Layers { stack, breaker, translate } = self.clone().layers(name.clone())?;
-        Ok(Target::new(name, stack)
+        let target = Target::new(name, stack)
             .with_breaker(breaker)
             .with_own_key(self.key.is_some() || self.signer.is_some())
-            .with_calls(move |call: &Call| translate.takes(call)))
+            .with_calls(move |call: &Call| translate.takes(call));
+        Ok(match &self.budget {
+            Some(budget) => target.with_budget(budget.clone()),
+            None => target,
+        })
     }
 
     /// By value, so that what it gives borrows nothing.

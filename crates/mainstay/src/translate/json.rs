@@ -3,7 +3,7 @@
 //! No tree is built. A value is a slice of the text, so what is handed on (a schema, a prompt, a number of any size) is
 //! handed on as it was written, and the memory that a document costs does not depend on what is in it.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memmem};
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
@@ -105,6 +105,17 @@ impl<'a> Json<'a> {
     pub(super) fn get(self, name: &str) -> Option<Json<'a>> {
         let found = self.fields().filter(|(key, _)| key == name).last()?.1;
         (!found.is_null()).then_some(found)
+    }
+
+    /// Several fields of an object in one pass over it, each as [`get`](Self::get) has it.
+    pub(super) fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Json<'a>>; N] {
+        let mut found = [None; N];
+        for (key, value) in self.fields() {
+            if let Some(place) = names.iter().position(|name| key == *name).and_then(|at| found.get_mut(at)) {
+                *place = (!value.is_null()).then_some(value);
+            }
+        }
+        found
     }
 }
 
@@ -212,15 +223,19 @@ fn length(text: &[u8]) -> usize {
 }
 
 /// How long the string is that `text` begins with, quotes included.
+///
+/// Quotes are looked for and not escapes, of which a prompt may have one in every line.
 fn string_length(text: &[u8]) -> usize {
     let mut at = 1;
-    loop {
-        match memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-            None => return text.len(),
-            Some(n) if text.get(at + n) == Some(&b'"') => return at + n + 1,
-            Some(n) => at += n + 2,
+    while let Some(n) = memchr(b'"', text.get(at..).unwrap_or_default()) {
+        let quote = at + n;
+        let before = text.get(1..quote).unwrap_or_default().iter().rev();
+        if before.take_while(|byte| **byte == b'\\').count() % 2 == 0 {
+            return quote + 1;
         }
+        at = quote + 1;
     }
+    text.len()
 }
 
 /// What the syntax does not forbid and a document must not have all the same.
@@ -252,6 +267,10 @@ fn walk(text: &str, strict: bool) -> Result<(), String> {
 }
 
 fn has_lone_surrogate(string: &[u8]) -> bool {
+    // Most have no surrogates at all, however many other escapes.
+    if memmem::find(string, br"\ud").is_none() && memmem::find(string, br"\uD").is_none() {
+        return false;
+    }
     let mut at = 0;
     let mut high = false;
     while let Some(n) = memchr(b'\\', string.get(at..).unwrap_or_default()) {
@@ -359,6 +378,18 @@ mod tests {
         }
         for text in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\u0041\\""#] {
             assert!(check(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn several_fields_are_picked_as_one_is() {
+        let json = check(r#"{"a":1,"b":null,"c":"\\\"","a":2,"c":"x\"y"}"#).unwrap();
+        let [c, a, b, d] = json.pick(["c", "a", "b", "d"]);
+        assert_eq!(c.unwrap().raw(), r#""x\"y""#);
+        assert_eq!(a.unwrap().raw(), "2");
+        assert!(b.is_none() && d.is_none());
+        for name in ["a", "b", "c", "d"] {
+            assert_eq!(json.pick([name])[0], json.get(name));
         }
     }
 

@@ -9,11 +9,13 @@ pub(super) struct Out {
     text: String,
     /// The next value begins a document: no comma before it.
     fresh: bool,
+    /// How long the last piece was that was taken: the next one is likely to be.
+    usual: usize,
 }
 
 impl Out {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), fresh: true }
+        Self { text: String::with_capacity(bytes), fresh: true, usual: 0 }
     }
 
     fn separate(&mut self) {
@@ -128,6 +130,10 @@ impl Out {
 
     /// Begins an event of a stream: the name if there is one, then its data, which is one document.
     pub(super) fn event(&mut self, name: Option<&str>) -> &mut Self {
+        if self.text.capacity() == 0 {
+            const LEAST: usize = 256;
+            self.text.reserve(self.usual.max(LEAST));
+        }
         if let Some(name) = name {
             self.text.push_str("event: ");
             self.text.push_str(name);
@@ -152,9 +158,9 @@ impl Out {
         self.text.len()
     }
 
-    /// Takes back what was written after the first `len` bytes.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.text.truncate(len);
+    /// Takes back all but the first `length` bytes, which end with a whole event.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.text.truncate(length);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -162,6 +168,9 @@ impl Out {
     }
 
     pub(super) fn take(&mut self) -> String {
+        // An answer told at once, or a call that was held back, is no measure for words.
+        const MOST: usize = 4096;
+        self.usual = self.text.len().min(MOST);
         std::mem::take(&mut self.text)
     }
 

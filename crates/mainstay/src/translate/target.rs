@@ -38,6 +38,7 @@ impl Target {
     pub(super) fn new(kind: Kind) -> Self {
         let profile = kind.profile();
         let api = match profile.native {
+            Native::OpenAi if kind == Kind::OpenAiResponses => TargetApi::Responses,
             Native::OpenAi => TargetApi::Chat,
             Native::Anthropic => TargetApi::Messages,
             Native::Gemini => TargetApi::Gemini,
@@ -54,7 +55,7 @@ impl Target {
                 Kind::OpenAi | Kind::AzureOpenAi | Kind::OpenRouter | Kind::Groq | Kind::Xai
             ),
             // Mistral's API takes no field that it does not know; its streams tell the tokens anyway.
-            responses: api == TargetApi::Chat
+            responses: profile.native == Native::OpenAi
                 && !matches!(
                     kind,
                     Kind::DeepSeek | Kind::Mistral | Kind::Cohere | Kind::Together | Kind::Bedrock

@@ -1,14 +1,12 @@
 //! What callers are told, in the words of their own API.
 
 use super::*;
-use mainstay::{
-    layers::{
-        classify::{Failed, Verdict},
-        deadline::DeadlineExceeded,
-        timeout::{Phase, TimeoutError, TimeoutKind},
-    },
-    route::AttemptLog,
+use mainstay::layers::{
+    classify::{Failed, Verdict},
+    deadline::DeadlineExceeded,
+    timeout::{Phase, TimeoutError, TimeoutKind},
 };
+use mainstay::route::AttemptLog;
 use serde_json::Value;
 use std::io;
 
@@ -47,7 +45,7 @@ fn one_event(bytes: &Bytes) -> (String, Value) {
 fn a_stream_ends_in_one_well_formed_error_event_with_our_word_for_it() {
     for dialect in DIALECTS {
         for (error, code) in causes() {
-            let (event, outcome) = stream_error(&Redactor::default(), dialect, &error);
+            let (event, outcome) = stream_error(&Redactor::default(), dialect, &error, &[]);
             let (name, data) = one_event(&event);
             assert_eq!(outcome, code, "{dialect:?}");
             assert_eq!(name, if dialect == Dialect::ChatCompletions { "" } else { "error" });
@@ -57,6 +55,28 @@ fn a_stream_ends_in_one_well_formed_error_event_with_our_word_for_it() {
                 assert_eq!(data["type"], "error");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn an_error_event_lists_the_tries_that_failed() {
+    use mainstay::route::{AttemptLayer, TargetName};
+    use tower::{Layer, ServiceExt};
+    let log = AttemptLog::default();
+    let fails = tower::service_fn(|_: http::Request<()>| async {
+        Err::<Response<String>, BoxError>("the key sk-0123456789 was reset".into())
+    });
+    let mut request = http::Request::new(());
+    request.extensions_mut().insert(log.clone());
+    let name = std::sync::Arc::new(TargetName::parse("a/m-2"));
+    AttemptLayer::new(name, std::sync::Arc::new(())).layer(fails).oneshot(request).await.unwrap_err();
+    for dialect in DIALECTS {
+        let error = committed(Class::Malformed, ReplyError::Truncated);
+        let (event, _) = stream_error(&Redactor::new(["sk-0123456789"]), dialect, &error, &log.failed());
+        let (_, data) = one_event(&event);
+        let [tried] = data["error"]["attempts"].as_array().unwrap().as_slice() else { panic!("{data}") };
+        assert_eq!((&tried["provider"], &tried["class"]), (&"a".into(), &"transport".into()), "{data}");
+        assert!(!data.to_string().contains("0123"), "{data}");
     }
 }
 
@@ -81,7 +101,7 @@ fn no_word_of_ours_or_theirs_shows_a_known_key() {
     let redactor = Redactor::new(["sk-0123456789"]);
     let error = committed(Class::ServerError, "the key sk-0123456789 was bad");
     for dialect in DIALECTS {
-        let (event, _) = stream_error(&redactor, dialect, &error);
+        let (event, _) = stream_error(&redactor, dialect, &error, &[]);
         assert!(!String::from_utf8_lossy(&event).contains("0123"), "{dialect:?}");
     }
     let reply =

@@ -98,14 +98,7 @@ impl<'t> Doc<'t> {
 
     /// Where a key stands, or the last of its parents that is written.
     pub(super) fn locate(&self, path: &[&str]) -> usize {
-        let (mut table, mut at) = (self.root, 0);
-        for part in path {
-            let Some((key, value)) = table.get_key_value(*part) else { break };
-            at = key.span().start;
-            let Some(next) = value.get_ref().as_table() else { break };
-            table = next;
-        }
-        at
+        locate(self.root, 0, path)
     }
 
     /// Whether a key is written.
@@ -137,4 +130,15 @@ impl<'t> Doc<'t> {
         let problems = problems.into_iter().map(|(_, problem)| problem).collect();
         (problems, more, warnings.into_iter().map(|(_, warning)| warning).collect())
     }
+}
+
+/// Where a key below `table`, which stands at `at`, is, or the last of its parents that is written.
+fn locate(mut table: &DeTable<'_>, mut at: usize, path: &[&str]) -> usize {
+    for part in path {
+        let Some((key, value)) = table.get_key_value(*part) else { break };
+        at = key.span().start;
+        let Some(next) = value.get_ref().as_table() else { break };
+        table = next;
+    }
+    at
 }

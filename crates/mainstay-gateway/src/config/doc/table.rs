@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::spelling::nearest;
 use super::words::{join, shown};
-use super::{Doc, Value};
+use super::{Doc, Value, locate};
 
 /// A table, and which of its keys have been asked for.
 pub(in crate::config) struct Table<'a> {
@@ -69,6 +69,12 @@ impl<'a> Table<'a> {
 
     pub(in crate::config) fn problem(&self, found: impl Display, expected: impl Display) {
         self.doc.problem(self.at, &self.path, found, expected);
+    }
+
+    /// Refuses what stands at a key below.
+    pub(in crate::config) fn problem_at(&self, path: &[&str], found: impl Display, expected: impl Display) {
+        let key = path.iter().fold(self.path.clone(), |key, part| join(&key, part));
+        self.doc.problem(locate(self.map, self.at, path), &key, found, expected);
     }
 
     /// Says that a key that must be there is not.

@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::super::units;
-use super::words::{offer, shown};
-use super::{Doc, Table};
+use super::words::{join, offer, shown};
+use super::{Doc, Table, locate};
 
 /// One value, and the way to it. Its readers report what is wrong and then give `None`.
 pub(in crate::config) struct Value<'a> {
@@ -41,6 +41,40 @@ impl<'a> Value<'a> {
 
     pub(in crate::config) fn warn(&self, message: impl Display) {
         self.doc.warn_at(self.at.start, self.path.clone(), message);
+    }
+
+    /// Says something about a key below this table, or the nearest of its parents that is written.
+    pub(in crate::config) fn warn_below(&self, path: &[&str], message: impl Display) {
+        let (at, key) = self.below(path);
+        self.doc.warn_at(at, key, message);
+    }
+
+    /// Refuses what a key below this table comes to.
+    pub(in crate::config) fn problem_below(
+        &self,
+        path: &[&str],
+        found: impl Display,
+        expected: impl Display,
+    ) {
+        let (at, key) = self.below(path);
+        self.doc.problem(at, &key, found, expected);
+    }
+
+    fn below(&self, path: &[&str]) -> (usize, String) {
+        let at = match self.value {
+            DeValue::Table(map) => locate(map, self.at.start, path),
+            _ => self.at.start,
+        };
+        (at, path.iter().fold(self.path.clone(), |key, part| join(&key, part)))
+    }
+
+    pub(in crate::config) fn line(&self) -> usize {
+        self.doc.line(self.at.start)
+    }
+
+    /// The way to it.
+    pub(in crate::config) fn path(&self) -> &str {
+        &self.path
     }
 
     /// What stands there, in words; text is shown.
@@ -111,6 +145,33 @@ impl<'a> Value<'a> {
         match self.value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
+        }
+    }
+
+    /// The same in JSON. Dates and numbers that are none have no place there.
+    pub(in crate::config) fn json(&self) -> Option<serde_json::Value> {
+        let wrong = || self.wrong("a value that JSON has: text, a number, true or false, a list or a table");
+        match self.value {
+            DeValue::String(text) => Some(text.as_ref().into()),
+            DeValue::Integer(number) => {
+                let read = i64::from_str_radix(number.as_str(), number.radix());
+                read.map_or_else(|_| wrong(), |number| Some(number.into()))
+            }
+            DeValue::Float(number) => {
+                let read = number.as_str().parse().ok().and_then(serde_json::Number::from_f64);
+                read.map_or_else(wrong, |number| Some(number.into()))
+            }
+            DeValue::Boolean(yes) => Some((*yes).into()),
+            DeValue::Datetime(_) => wrong(),
+            DeValue::Array(_) => {
+                let items = self.items("a list")?;
+                items.iter().map(Value::json).collect::<Option<Vec<_>>>().map(Into::into)
+            }
+            DeValue::Table(_) => {
+                let entries = self.table()?.entries();
+                let fields = entries.iter().map(|(name, value)| Some(((*name).to_owned(), value.json()?)));
+                fields.collect::<Option<serde_json::Map<_, _>>>().map(Into::into)
+            }
         }
     }
 

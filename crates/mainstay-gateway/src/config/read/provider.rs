@@ -4,10 +4,11 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::doc::{Table, Value, any_of, offer, shown};
 use super::super::secret::Proxy;
-use super::super::settings::{BaseUrl, Protocol, Provider};
+use super::super::settings::{BaseUrl, Protocol, Provider, Tables};
 use super::aws::Keys;
+use super::capabilities::capabilities;
 use super::credentials::{api_key, ca_file};
-use super::tables::{Defaults, four, home};
+use super::tables::{Of, four, home};
 use super::url::{base_url, proxy};
 use mainstay::provider::Kind;
 
@@ -15,7 +16,7 @@ use mainstay::provider::Kind;
 /// them is not refused as well.
 pub(in super::super) fn providers(
     t: &Table<'_>,
-    defaults: &Defaults,
+    defaults: &Tables,
     expected: &str,
 ) -> (Vec<Provider>, Vec<String>) {
     let (mut good, mut names) = (Vec::new(), Vec::new());
@@ -40,7 +41,7 @@ fn wrong_name(name: &str) -> Option<String> {
         .then(|| format!("the name {}", shown(name)))
 }
 
-fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provider> {
+fn provider(name: &str, mut t: Table<'_>, mut tables: Tables) -> Option<Provider> {
     let kind = kind(&mut t);
     let keys = Keys::take(&mut t);
     let base = base(&mut t, kind, &keys);
@@ -62,7 +63,8 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
     t.set("h2_connections", &mut h2_connections, |v| v.count(1..=256, "HTTP/2 connections"));
     let mut way_out = Proxy::Env;
     t.set("proxy", &mut way_out, proxy);
-    four(&mut t, &mut tables);
+    let capabilities = capabilities(&mut t);
+    four(&mut t, &mut tables, Of::Provider);
     t.finish(|key| match key {
         "api_key" | "key" | "apikey" | "token" => Some(
             "api_key_env = \"NAME_OF_A_VARIABLE\" or api_key_file: keys don't go into this file".to_owned(),
@@ -83,6 +85,7 @@ fn provider(name: &str, mut t: Table<'_>, mut tables: Defaults) -> Option<Provid
         protocol,
         h2_connections,
         proxy: way_out,
+        capabilities,
         retry: tables.retry,
         timeout: tables.timeout,
         breaker: tables.breaker,
@@ -105,7 +108,7 @@ fn kind(t: &mut Table<'_>) -> Option<Kind> {
 
 fn base(t: &mut Table<'_>, kind: Option<Kind>, keys: &Keys<'_>) -> Option<BaseUrl> {
     if let Some(value) = t.get("base_url") {
-        return base_url(&value);
+        return base_url(&value, kind);
     }
     if let Some(url) = keys.base_url(kind) {
         return super::url::parse_base(&url).ok();

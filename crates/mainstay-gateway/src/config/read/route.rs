@@ -2,29 +2,30 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::super::doc::{Table, Value, offer, shown};
+use super::super::doc::{Table, Value, shown};
 use super::super::settings::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
 };
 use super::provider::wrong_model;
+use super::target::Targets;
 
 /// Pattern or name → the line of the route that has it.
 type Seen = HashMap<String, usize>;
 
-/// All routes; `providers` are the names that are written, the refused ones too.
-pub(in super::super) fn routes(v: &Value<'_>, providers: &[String]) -> Vec<Route> {
+/// All routes, with what is known of the targets that they may have.
+pub(in super::super) fn routes(v: &Value<'_>, mut known: Targets<'_>) -> Vec<Route> {
     let mut seen = Seen::new();
     let items = v.items("a list of tables, each written as [[routes]]").unwrap_or_default();
-    items.iter().filter_map(|item| route(item, providers, &mut seen)).collect()
+    items.iter().filter_map(|item| route(item, &mut known, &mut seen)).collect()
 }
 
-fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Route> {
+fn route(item: &Value<'_>, known: &mut Targets<'_>, seen: &mut Seen) -> Option<Route> {
     if !item.is_table() {
         return item.wrong("a table, written as [[routes]]");
     }
     let mut t = item.table()?;
     let models = models(&mut t, seen);
-    let targets = targets(&mut t, providers);
+    let targets = known.read(&mut t);
     let lone = targets.as_ref().is_some_and(|targets| targets.len() == 1);
     // With one target there is nothing to choose, and nowhere to go on to.
     let needs_two = |v: &Value<'_>, is_on: bool| {
@@ -84,6 +85,9 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
     t.set("translation", &mut translation, |v| {
         v.word(&[("strict", Translation::Strict), ("lenient", Translation::Lenient)])
     });
+    if recovery == Recovery::Continue {
+        pieced_together(&mut t, targets.as_deref().unwrap_or_default());
+    }
     let line = t.line();
     t.finish(|key| match key {
         "model" => Some("models = [\"NAME\"]".to_owned()),
@@ -104,6 +108,22 @@ fn route(item: &Value<'_>, providers: &[String], seen: &mut Seen) -> Option<Rout
         translation,
         line,
     })
+}
+
+/// Answers of some forms must not be pieced together, and recovery sees the caller's request alone.
+fn pieced_together(t: &mut Table<'_>, targets: &[Target]) {
+    const FORMS: [&str; 5] = ["n", "response_format", "audio", "output_config", "output_format"];
+    let fields = targets.iter().flat_map(|target| {
+        let of = &target.parameters;
+        of.set().keys().chain(of.defaults().keys())
+    });
+    let form = fields.into_iter().find(|field| FORMS.contains(&field.as_str()));
+    if let (Some(form), Some(v)) = (form, t.get("recovery")) {
+        v.refuse::<()>(
+            format!("\"continue\" with a target whose parameters have {form}"),
+            "\"off\", or no such parameter: an answer of that form cannot be pieced together",
+        );
+    }
 }
 
 /// `"user"`, `"header:NAME"`, or `"off"`.
@@ -157,6 +177,7 @@ fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {
         return value.refuse("an empty list", EXPECTED);
     }
     let mut names = Vec::new();
+    let mut shadowed = 0;
     for item in &items {
         let Some(name) = item.text(EXPECTED) else { continue };
         if let Some(why) = wrong_model(name) {
@@ -177,6 +198,7 @@ fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {
                     shown(name)
                 ));
                 names.push(name.to_owned());
+                shadowed += 1;
             }
             Some(first) => {
                 item.refuse::<()>(
@@ -186,65 +208,8 @@ fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {
             }
         }
     }
+    if shadowed > 0 && shadowed == names.len() {
+        value.warn("no request can reach this route and its targets: others have all its patterns");
+    }
     Some(names)
-}
-
-fn targets(t: &mut Table<'_>, providers: &[String]) -> Option<Vec<Target>> {
-    const EXPECTED: &str = "a list of \"provider\" or \"provider/model\"";
-    let Some(value) = t.get("targets") else {
-        t.missing("targets", EXPECTED);
-        return None;
-    };
-    let items = value.items(EXPECTED)?;
-    if items.is_empty() {
-        return value.refuse("an empty list", EXPECTED);
-    }
-    let mut targets: Vec<Target> = Vec::new();
-    for item in &items {
-        let read = if item.is_table() { weighted(item, providers) } else { target(item, 1, providers) };
-        let Some(read) = read else { continue };
-        if targets.iter().any(|known| known.provider == read.provider && known.model == read.model) {
-            item.warn("this target is listed twice: a call may try it twice as often");
-        }
-        targets.push(read);
-    }
-    Some(targets)
-}
-
-fn weighted(item: &Value<'_>, providers: &[String]) -> Option<Target> {
-    let mut t = item.table()?;
-    let mut weight = 1;
-    t.set("weight", &mut weight, |v| v.count(1..=1_000_000, "the target's share"));
-    let read = match t.get("target") {
-        Some(value) => target(&value, weight, providers),
-        None => {
-            t.missing("target", "\"provider\" or \"provider/model\"");
-            None
-        }
-    };
-    t.finish(|_| None);
-    read
-}
-
-fn target(v: &Value<'_>, weight: u32, providers: &[String]) -> Option<Target> {
-    let text = v.text("\"provider\" or \"provider/model\"")?;
-    // Exactly the first part is the provider: models have slashes of their own.
-    let (provider, model) = match text.split_once('/') {
-        Some((provider, model)) => (provider, Some(model)),
-        None => (text, None),
-    };
-    if !providers.iter().any(|known| known == provider) {
-        let known = offer(provider, providers.iter().map(String::as_str));
-        return v.refuse(
-            format!("{}: there is no provider {}", shown(text), shown(provider)),
-            format!("a provider of this file: {known}"),
-        );
-    }
-    if let Some(why) = model.and_then(wrong_model) {
-        return v.wrong(format!("a model's name{why} after the slash"));
-    }
-    if model.is_some_and(|model| model.contains('*')) {
-        return v.wrong(format!("an exact name, or {} alone to pass the caller's on", shown(provider)));
-    }
-    Some(Target { provider: provider.to_owned(), model: model.map(str::to_owned), weight })
 }

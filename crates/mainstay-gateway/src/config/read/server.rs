@@ -1,6 +1,7 @@
 //! `[server]`
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 
 use super::super::doc::{Table, Value};
 use super::super::settings::Server;
@@ -8,6 +9,9 @@ use super::super::settings::Server;
 pub(in super::super) fn server(mut t: Table<'_>) -> Server {
     let mut s = Server::default();
     t.set("listen", &mut s.listen, listen);
+    t.set("workers", &mut s.workers, |v| {
+        v.count(0..=1024, "threads; 0 is one for each core").map(NonZero::new)
+    });
     t.set("max_request_body", &mut s.max_request_body, Value::size_set);
     t.set("drain", &mut s.drain, Value::duration);
     t.set("deadline", &mut s.deadline, Value::duration_or_off);

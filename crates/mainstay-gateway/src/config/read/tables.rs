@@ -1,37 +1,45 @@
-//! `retry`, `timeout`, `breaker` and `limits`: of a provider, or under `[defaults]`.
+//! `retry`, `timeout`, `breaker` and `limits`: of a provider, of a target, or under `[defaults]`.
 
 use super::super::doc::{Table, Value};
-use super::super::settings::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
+use super::super::settings::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Tables, Timeout};
 
-/// `[defaults]`: what a provider starts from.
-#[derive(Clone, Debug, Default)]
-pub(in super::super) struct Defaults {
-    pub(in super::super) retry: Retry,
-    pub(in super::super) timeout: Timeout,
-    pub(in super::super) breaker: Breaker,
-    pub(in super::super) limits: Limits,
+/// Whose tables are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// A provider's, or those that all start from.
+    Provider,
+    /// A target's, which shares connections and budget with the others of its provider.
+    Target,
 }
 
-pub(in super::super) fn defaults(mut t: Table<'_>) -> Defaults {
-    let mut d = Defaults::default();
-    four(&mut t, &mut d);
+/// `[defaults]`: what a provider starts from.
+pub(in super::super) fn defaults(mut t: Table<'_>) -> Tables {
+    let mut d = Tables::default();
+    four(&mut t, &mut d, Of::Provider);
     t.finish(home);
     d
 }
 
 /// Reads the four tables that are there over what is in `d`.
-pub(super) fn four(t: &mut Table<'_>, d: &mut Defaults) {
+pub(super) fn four(t: &mut Table<'_>, d: &mut Tables, of: Of) {
     if let Some(t) = t.table("retry") {
-        retry(t, &mut d.retry);
+        retry(t, &mut d.retry, of);
     }
     if let Some(t) = t.table("timeout") {
-        timeout(t, &mut d.timeout);
+        timeout(t, &mut d.timeout, of);
     }
     if let Some(t) = t.table("breaker") {
         breaker(t, &mut d.breaker);
     }
     if let Some(t) = t.table("limits") {
         limits(t, &mut d.limits);
+    }
+}
+
+/// Refuses a key that only a provider has.
+fn only_of_a_provider(t: &mut Table<'_>, key: &'static str, why: &str) {
+    if let Some(value) = t.get(key) {
+        value.refuse::<()>(format!("{key} at a target"), format!("it in the provider's own table: {why}"));
     }
 }
 
@@ -44,13 +52,15 @@ pub(super) fn home(key: &str) -> Option<String> {
         "failures" | "open_for" | "probes" | "growth" | "max_open_for" | "failure_rate" | "slow_rate" => {
             "breaker"
         }
-        "response_body" | "sse_event" | "stream" | "concurrency" | "queue_wait" => "limits",
+        "response_body" | "sse_event" | "stream" | "concurrency" | "bytes_in_flight" | "queue_wait"
+        | "adaptive" => "limits",
+        "ceiling" => "limits.adaptive",
         _ => return None,
     };
     Some(format!("{key} in the table `{table}`"))
 }
 
-fn retry(mut t: Table<'_>, r: &mut Retry) {
+fn retry(mut t: Table<'_>, r: &mut Retry, of: Of) {
     t.set("attempts", &mut r.attempts, |v| v.count(1..=100, "all tries, the first included"));
     t.set("base_delay", &mut r.base_delay, Value::duration);
     t.set("max_delay", &mut r.max_delay, Value::duration);
@@ -58,8 +68,13 @@ fn retry(mut t: Table<'_>, r: &mut Retry) {
     t.set("jitter", &mut r.jitter, |v| v.word(&jitters));
     t.set("max_wait", &mut r.max_wait, Value::duration);
     t.set("within", &mut r.within, Value::duration_or_off);
-    if let Some(t) = t.table("budget") {
-        budget(t, &mut r.budget);
+    match of {
+        Of::Target => only_of_a_provider(&mut t, "budget", "its targets draw from one"),
+        Of::Provider => {
+            if let Some(t) = t.table("budget") {
+                budget(t, &mut r.budget);
+            }
+        }
     }
     t.finish(home_unless("retry"));
 }
@@ -70,8 +85,11 @@ fn budget(mut t: Table<'_>, b: &mut Budget) {
     t.finish(|_| None);
 }
 
-fn timeout(mut t: Table<'_>, c: &mut Timeout) {
-    t.set("connect", &mut c.connect, Value::duration_set);
+fn timeout(mut t: Table<'_>, c: &mut Timeout, of: Of) {
+    match of {
+        Of::Target => only_of_a_provider(&mut t, "connect", "its targets share connections"),
+        Of::Provider => t.set("connect", &mut c.connect, Value::duration_set),
+    }
     t.set("attempt", &mut c.attempt, Value::duration_or_off);
     t.set("idle", &mut c.idle, Value::duration_or_off);
     t.set("first_event", &mut c.first_event, Value::duration_or_off);
@@ -89,6 +107,7 @@ fn breaker(mut t: Table<'_>, b: &mut Breaker) {
     let factor = "factor on open_for for each relapse; 1 is off";
     t.set("growth", &mut b.growth, |v| v.number(1.0..=10.0, factor));
     t.set("max_open_for", &mut b.max_open_for, Value::duration_set);
+    t.set("jitter", &mut b.jitter, |v| v.number(0.0..=1.0, "share of open_for that is added by chance"));
     t.set("failure_rate", &mut b.failure_rate, |v| rate(v, "share of failed calls"));
     t.set("slow_rate", &mut b.slow_rate, |v| rate(v, "share of slow calls"));
     t.set("slow_after", &mut b.slow_after, Value::duration_set);
@@ -110,8 +129,42 @@ fn limits(mut t: Table<'_>, l: &mut Limits) {
         let read: usize = v.count(0..=1_000_000, "calls in flight; 0 is off")?;
         Some(Some(read).filter(|&read| read > 0))
     });
+    t.set("bytes_in_flight", &mut l.bytes_in_flight, |v| {
+        let read = v.size_or_off()?;
+        match read.map(u32::try_from) {
+            None => Some(None),
+            Some(Ok(bytes)) => Some(Some(bytes)),
+            Some(Err(_)) => {
+                v.wrong("a size of less than 4GiB: the bytes of all requests in flight; 0 is off")
+            }
+        }
+    });
     t.set("queue_wait", &mut l.queue_wait, Value::duration);
+    let there = t.get("adaptive");
+    if let Some(t) = there.as_ref().and_then(Value::table) {
+        adaptive(t, &mut l.adaptive);
+    }
+    if let (Some(ceiling), Some(value)) = (l.adaptive.ceiling, &there) {
+        if l.adaptive.floor > ceiling {
+            let floor = l.adaptive.floor;
+            value.refuse::<()>(
+                format!("a floor of {floor} over a ceiling of {ceiling}"),
+                "a floor of at most the ceiling",
+            );
+        }
+    }
     t.finish(home_unless("limits"));
+}
+
+fn adaptive(mut t: Table<'_>, a: &mut Adaptive) {
+    t.set("floor", &mut a.floor, |v| v.count(1..=1_000_000, "calls that may always be in flight"));
+    t.set("ceiling", &mut a.ceiling, |v| {
+        let read: usize = v.count(0..=1_000_000, "the most calls that may be in flight; 0 is off")?;
+        Some(Some(read).filter(|&read| read > 0))
+    });
+    t.set("slow_after", &mut a.slow_after, Value::duration_or_off);
+    t.set("decrease", &mut a.decrease, |v| v.number(0.1..=0.99, "the factor of a cut"));
+    t.finish(|_| None);
 }
 
 fn home_unless(here: &'static str) -> impl Fn(&str) -> Option<String> {

@@ -1,17 +1,24 @@
 //! `base_url` and `proxy`
 
 use http::Uri;
+use mainstay::provider::{Kind, Native};
 
-use super::super::doc::Value;
+use super::super::doc::{Value, shown};
 use super::super::secret::{Proxy, ProxyUrl};
 use super::super::settings::BaseUrl;
 
 const BASE: &str = "an address such as \"https://api.openai.com/v1\": http or https, a host, no query";
 
-pub(super) fn base_url(v: &Value<'_>) -> Option<BaseUrl> {
+pub(super) fn base_url(v: &Value<'_>, kind: Option<Kind>) -> Option<BaseUrl> {
     let text = v.text(BASE)?;
     match parse_base(text) {
-        Ok(base) => Some(base),
+        Ok(base) => match without_endpoint(base.as_str(), kind) {
+            None => Some(base),
+            Some(instead) => v.refuse(
+                format!("{}, which goes as far as an endpoint", shown(base.as_str())),
+                format!("the part of it that all endpoints have: {}", shown(&instead)),
+            ),
+        },
         // Whoever writes a password into an address does not want to read it in a log.
         Err(Wrong::User) => v.refuse(
             "an address with a user or password in it",
@@ -21,6 +28,35 @@ pub(super) fn base_url(v: &Value<'_>) -> Option<BaseUrl> {
         Err(Wrong::Query) => v.refuse("an address with a query or a fragment", BASE),
         Err(Wrong::Other(why)) => v.wrong(format!("{BASE} ({why})")),
     }
+}
+
+/// What APIs have at the end of addresses that people copy from examples.
+const ENDPOINTS: [&str; 6] =
+    ["/chat/completions", "/completions", "/responses", "/messages", "/messages/count_tokens", "/embeddings"];
+
+/// What to write instead of an address that leads to one endpoint; `None` where it leads to none.
+fn without_endpoint(url: &str, kind: Option<Kind>) -> Option<String> {
+    let native = kind.map(|kind| kind.profile().native);
+    // Not within the host: `https://embeddings` is a name of its own.
+    let (scheme, rest) = url.split_once("://")?;
+    let (host, path) = rest.split_at_checked(rest.find('/')?)?;
+    let path = match native {
+        Some(Native::Gemini) => match path.find("/models/") {
+            Some(at) => path.get(..at)?,
+            None => path.strip_suffix("/v1beta")?,
+        },
+        Some(Native::Ollama) => path.strip_suffix("/api/chat").or(path.strip_suffix("/api"))?,
+        Some(Native::Cohere) => path.strip_suffix("/v2/chat").or(path.strip_suffix("/v2"))?,
+        Some(Native::Converse) => path.get(..path.find("/model/")?)?,
+        _ => ENDPOINTS.iter().find_map(|end| path.strip_suffix(end))?,
+    };
+    // Their SDKs write the host alone.
+    let path = match native {
+        Some(Native::Anthropic) => path.strip_suffix("/v1").unwrap_or(path),
+        Some(Native::Gemini) => path.strip_suffix("/v1beta").or(path.strip_suffix("/v1")).unwrap_or(path),
+        _ => path,
+    };
+    Some(format!("{scheme}://{host}{path}"))
 }
 
 pub(super) enum Wrong {

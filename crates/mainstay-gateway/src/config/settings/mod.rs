@@ -8,13 +8,15 @@ mod provider;
 mod route;
 mod server;
 mod tables;
+mod target;
 
 pub use self::price::{Price, Priced};
 pub use self::provider::{Aws, BaseUrl, Protocol, Provider};
 pub use self::route::{
-    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Target, Translation, WhenExhausted,
+    Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Translation, WhenExhausted,
 };
 pub use self::server::Server;
-pub use self::tables::{Breaker, Budget, Jitter, Limits, Retry, Timeout};
+pub use self::tables::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Tables, Timeout};
+pub use self::target::Target;
 
 const MIB: u64 = 1024 * 1024;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use http::{HeaderMap, Uri};
 
 use super::super::secret::{ApiKey, Proxy};
-use super::{Breaker, Limits, Retry, Timeout};
-use mainstay::provider::Kind;
+use super::{Breaker, Limits, Retry, Tables, Timeout};
+use mainstay::{provider::Kind, route::Capabilities};
 
 /// `[providers.NAME]` with the defaults merged in.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct Provider {
     pub h2_connections: usize,
     /// The way out. Default [`Proxy::Env`].
     pub proxy: Proxy,
+    /// What its models can do, where that is declared. Default: nothing is.
+    pub capabilities: Capabilities,
     /// Tries.
     pub retry: Retry,
     /// Clocks.
@@ -54,6 +56,17 @@ impl Provider {
             [Some(&aws.access_key_id), Some(&aws.secret_access_key), aws.session_token.as_ref()]
         });
         self.api_key.iter().chain(signing.flatten())
+    }
+
+    /// Its four tables, for a target to start from.
+    #[must_use]
+    pub fn tables(&self) -> Tables {
+        Tables {
+            retry: self.retry.clone(),
+            timeout: self.timeout.clone(),
+            breaker: self.breaker.clone(),
+            limits: self.limits.clone(),
+        }
     }
 }
 

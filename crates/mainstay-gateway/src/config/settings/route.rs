@@ -3,6 +3,8 @@
 use http::HeaderName;
 use std::time::Duration;
 
+use super::Target;
+
 /// `[[routes]]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
@@ -30,17 +32,6 @@ pub struct Route {
     pub translation: Translation,
     /// Where the route stands in the file.
     pub line: usize,
-}
-
-/// One target of a route.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// The provider's name.
-    pub provider: String,
-    /// What the model is called there; `None`: what the caller called it.
-    pub model: Option<String>,
-    /// Its share under [`Strategy::Weighted`]. Default 1.
-    pub weight: u32,
 }
 
 /// How a route chooses among its targets.

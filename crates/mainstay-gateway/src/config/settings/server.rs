@@ -1,6 +1,7 @@
 //! `[server]`
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::time::Duration;
 
 use super::MIB;
@@ -10,6 +11,8 @@ use super::MIB;
 pub struct Server {
     /// Where callers connect. Default `127.0.0.1:8080`; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Threads that serve connections. Default: one for each core.
+    pub workers: Option<NonZero<usize>>,
     /// Largest request, in bytes, after decompression. Default 32 MiB.
     pub max_request_body: u64,
     /// How long running calls may go on after SIGTERM. Default 30 s; zero ends them at once.
@@ -34,6 +37,7 @@ impl Default for Server {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            workers: None,
             max_request_body: 32 * MIB,
             drain: Duration::from_secs(30),
             deadline: None,

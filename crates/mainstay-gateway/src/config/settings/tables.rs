@@ -1,8 +1,21 @@
-//! The four tables of a provider, which `[defaults]` may have too.
+//! The four tables of a provider, which `[defaults]` and a target may have too.
 
 use std::time::Duration;
 
 use super::MIB;
+
+/// The four tables together: what a provider starts from, and what a target makes of its provider's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// Tries.
+    pub retry: Retry,
+    /// Clocks.
+    pub timeout: Timeout,
+    /// The circuit.
+    pub breaker: Breaker,
+    /// Bounds.
+    pub limits: Limits,
+}
 
 /// `[providers.NAME.retry]`
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +121,8 @@ pub struct Breaker {
     pub growth: f64,
     /// Where growing ends. Default 5 min. Not less than `open_for` where `growth` is more than 1.
     pub max_open_for: Duration,
+    /// Random extra of up to this share of the time for which it opens, from 0 to 1. Default 0.
+    pub jitter: f64,
     /// Share of failures over `window` that opens it, more than 0 and at most 1. Default off.
     pub failure_rate: Option<f64>,
     /// Share of slow calls over `window` that opens it, more than 0 and at most 1. Default off.
@@ -129,6 +144,7 @@ impl Default for Breaker {
             probes: 5,
             growth: 1.0,
             max_open_for: Duration::from_secs(300),
+            jitter: 0.0,
             failure_rate: None,
             slow_rate: None,
             slow_after: Duration::from_secs(30),
@@ -139,7 +155,7 @@ impl Default for Breaker {
 }
 
 /// `[providers.NAME.limits]`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Largest reply that is no stream, in bytes after decompression. Default 16 MiB.
     pub response_body: u64,
@@ -147,10 +163,52 @@ pub struct Limits {
     pub sse_event: u64,
     /// Largest whole stream, in bytes. Default off.
     pub stream: Option<u64>,
-    /// Calls in flight until their bodies end. Default off.
+    /// Calls in flight until their bodies end. Default off. Of an adaptive limit: where it starts.
     pub concurrency: Option<usize>,
+    /// Bytes of all requests in flight together. Default off.
+    pub bytes_in_flight: Option<u32>,
     /// Wait for a place; then 503 `overloaded`. Default 1 s; zero refuses at once.
     pub queue_wait: Duration,
+    /// A limit on calls that finds its own height. Default off.
+    pub adaptive: Adaptive,
+}
+
+impl Limits {
+    /// How many calls may be in flight at first, if they are limited at all.
+    #[must_use]
+    pub fn places(&self) -> Option<usize> {
+        match self.adaptive.ceiling {
+            Some(ceiling) => Some(self.concurrency.unwrap_or(ceiling)),
+            None => self.concurrency,
+        }
+    }
+
+    /// Whether a target with these has a limit on calls or bytes of its own, within that of its provider.
+    #[must_use]
+    pub fn within(&self, provider: &Self) -> bool {
+        let bounded = self.places().is_some() || self.bytes_in_flight.is_some();
+        let of = |limits: &Self| (limits.places(), limits.bytes_in_flight, limits.adaptive.clone());
+        bounded && of(self) != of(provider)
+    }
+}
+
+/// `[providers.NAME.limits]`, `adaptive`: additive increase, multiplicative decrease.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adaptive {
+    /// Where cuts end. Default 1.
+    pub floor: usize,
+    /// Where growth ends. Default `None`: the limit does not adapt itself.
+    pub ceiling: Option<usize>,
+    /// A first content that is later than this counts as a sign of crowding, as a rate limit does. Default off.
+    pub slow_after: Option<Duration>,
+    /// The factor of a cut. Default 0.7.
+    pub decrease: f64,
+}
+
+impl Default for Adaptive {
+    fn default() -> Self {
+        Self { floor: 1, ceiling: None, slow_after: None, decrease: 0.7 }
+    }
 }
 
 impl Default for Limits {
@@ -160,7 +218,9 @@ impl Default for Limits {
             sse_event: 8 * MIB,
             stream: None,
             concurrency: None,
+            bytes_in_flight: None,
             queue_wait: Duration::from_secs(1),
+            adaptive: Adaptive::default(),
         }
     }
 }

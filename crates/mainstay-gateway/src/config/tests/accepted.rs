@@ -61,11 +61,7 @@ fn a_file_written_by_a_program_with_every_key_quoted() {
     assert_eq!(a.timeout.idle, Some(Duration::from_millis(1500)));
     assert_eq!(a.limits.response_body, 65_536);
     assert_eq!(config.server.max_request_body, 1 << 20);
-    let target = |provider: &str, model: Option<&str>| Target {
-        provider: provider.to_owned(),
-        model: model.map(str::to_owned),
-        weight: 1,
-    };
+    let target = |provider: &str, model: Option<&str>| Target::plain(provider, model.map(str::to_owned));
     // Exactly the first part is the provider.
     let expected = [target("a", None), target("b", Some("m-2")), target("a", Some("org/real-model:free"))];
     assert_eq!(config.routes[0].targets, expected);
@@ -161,10 +157,11 @@ fn the_connection_can_be_set() {
 #[test]
 fn rates_and_growth_of_the_circuit_can_be_set() {
     let config = good(&with(
-        "breaker = { growth = 2, max_open_for = \"10m\", failure_rate = 0.5, slow_rate = 1, slow_after = \"10s\", window = \"30s\", min_calls = 5 }",
+        "breaker = { growth = 2, max_open_for = \"10m\", jitter = 0.1, failure_rate = 0.5, slow_rate = 1, slow_after = \"10s\", window = \"30s\", min_calls = 5 }",
     ));
     let breaker = &config.providers[0].breaker;
     assert_eq!((breaker.growth, breaker.failure_rate, breaker.slow_rate), (2.0, Some(0.5), Some(1.0)));
+    assert!((breaker.jitter - 0.1).abs() < f64::EPSILON);
     assert_eq!((breaker.min_calls, breaker.window), (5, Duration::from_secs(30)));
     // Without growth the default cap is no bound on open_for.
     assert_eq!(

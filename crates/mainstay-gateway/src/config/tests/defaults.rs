@@ -17,6 +17,7 @@ const fn s(seconds: u64) -> Duration {
 fn of_the_server() {
     let server = good(&with("")).server;
     assert_eq!(server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(server.workers, None);
     assert_eq!(server.max_request_body, 32 * 1024 * 1024);
     assert_eq!(server.drain, s(30));
     assert_eq!(server.deadline, None);
@@ -72,7 +73,7 @@ fn of_the_circuit() {
     let breaker = good(&with("")).provider("a").unwrap().breaker.clone();
     assert!(breaker.enabled);
     assert_eq!((breaker.failures, breaker.open_for, breaker.probes), (5, s(30), 5));
-    assert_eq!((breaker.growth, breaker.max_open_for), (1.0, s(300)));
+    assert_eq!((breaker.growth, breaker.max_open_for, breaker.jitter), (1.0, s(300), 0.0));
     assert_eq!((breaker.failure_rate, breaker.slow_rate, breaker.slow_after), (None, None, s(30)));
     assert_eq!((breaker.window, breaker.min_calls), (s(60), 10));
 }
@@ -83,8 +84,11 @@ fn of_the_limits() {
     assert_eq!(limits.response_body, 16 * 1024 * 1024);
     assert_eq!(limits.sse_event, 8 * 1024 * 1024);
     assert_eq!(limits.stream, None);
-    assert_eq!(limits.concurrency, None);
+    assert_eq!((limits.concurrency, limits.bytes_in_flight), (None, None));
     assert_eq!(limits.queue_wait, s(1));
+    let adaptive = &limits.adaptive;
+    assert_eq!((adaptive.floor, adaptive.ceiling, adaptive.slow_after), (1, None, None));
+    assert!((adaptive.decrease - 0.7).abs() < f64::EPSILON);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn with_every_setting_taken_up_it_still_means_the_defaults() {
     assert_eq!(provider.default_max_tokens, plain.default_max_tokens);
     assert_eq!((provider.protocol, provider.h2_connections), (plain.protocol, plain.h2_connections));
     assert!(matches!(provider.proxy, Proxy::Env));
-    assert_eq!((config.routes.len(), config.prices.len()), (2, 2));
+    assert_eq!((config.routes.len(), config.prices.len()), (3, 2));
     let bedrock = config.provider("bedrock").unwrap();
     assert_eq!(bedrock.base_url.as_str(), "https://bedrock-runtime.us-east-1.amazonaws.com");
     assert!(bedrock.aws.as_ref().is_some_and(|aws| aws.session_token.is_some()));
@@ -80,7 +80,9 @@ fn it_has_every_key() {
         with("timeout.zzzz = 1"),
         with("breaker.zzzz = 1"),
         with("limits.zzzz = 1"),
+        with("capabilities.zzzz = 1"),
         with("").replace("[[routes]]", "[[routes]]\nzzzz = 1"),
+        with("limits.adaptive.zzzz = 1"),
         with("").replace("[\"a\"]", "[{ zzzz = 1 }]"),
         with("[prices.m]\nzzzz = 1"),
     ] {

@@ -108,14 +108,65 @@ fn explain_warns_of_what_works_against_itself() {
     let text = "[server]\ndeadline = \"20s\"\n[providers.a]\nkind = \"openai\"\ntimeout = { idle = \"25s\", attempt = \"10s\" }\n\
                 [providers.d]\nkind = \"deepseek\"\n[[routes]]\nmodels = [\"m\"]\ntargets = [\"a\", \"d\"]\nrecovery = \"continue\"\n";
     let advice = good(text).advice("m");
-    let [idle, prefix] = advice.as_slice() else { panic!("{advice:#?}") };
+    let [idle, late, prefix] = advice.as_slice() else { panic!("{advice:#?}") };
     assert!(
         idle.contains("providers.a.timeout.idle (25s) is never used up: server.deadline (20s)"),
         "{idle}"
     );
+    assert!(late.contains("no stream reaches d when a hangs: that is known after 25s"), "{late}");
     assert!(prefix.contains("recovery: d takes the beginning"), "{prefix}");
     assert!(good(text).explain("m", true).unwrap().contains("\nwarning: recovery: d"));
     assert_eq!(good(text).advice("a/m").len(), 1);
     assert_eq!(good(ROUTES).advice("gpt-4"), [""; 0]);
     assert_eq!(good(ROUTES).advice(""), [""; 0]);
+}
+
+#[test]
+fn explain_warns_of_a_target_that_no_request_can_reach_in_time() {
+    let with = |deadline: &str, clocks: &str, route: &str| {
+        let server = if deadline.is_empty() {
+            String::new()
+        } else {
+            format!("[server]\ndeadline = \"{deadline}\"\n")
+        };
+        let text = format!(
+            "{server}[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"openai\"\n{clocks}\n[providers.c]\nkind = \"openai\"\n\
+             [[routes]]\nmodels = [\"m\"]\ntargets = [\"a\", \"b\", \"c\"]\n{route}\n"
+        );
+        good(&text).advice("m")
+    };
+    assert_eq!(with("", "", ""), [""; 0]);
+    assert_eq!(with("10m", "", ""), [""; 0]);
+    let [whole, stream] = with("1m", "", "").try_into().unwrap();
+    assert!(
+        whole.contains(
+            "no call that is no stream reaches b when a hangs: that is known after 2m (timeout.attempt)"
+        ),
+        "{whole}"
+    );
+    assert!(stream.contains("no stream reaches c when b hangs: that is known after 1m"), "{stream}");
+    assert!(stream.contains("server.deadline (1m) ends the call first"), "{stream}");
+    // Without a deadline the next target waits for ever, if nothing ends the wait for the first.
+    let [stream] = with("", "timeout.idle = 0", "").try_into().unwrap();
+    assert!(stream.contains("no stream reaches c when b hangs: nothing ends the wait"), "{stream}");
+    // A hedge asks the next one meanwhile, if it comes at all.
+    assert_eq!(with("1m", "", "hedge = { after = \"5s\" }"), [""; 0]);
+    let [hedge] = with("", "", "hedge = { after = \"30s\" }").try_into().unwrap();
+    assert!(
+        hedge.contains("hedge.after (30s) never comes for a stream: the first target is given up after 30s"),
+        "{hedge}"
+    );
+}
+
+#[test]
+fn explain_warns_of_waits_and_clocks_that_the_deadline_ends() {
+    let text = "[server]\ndeadline = \"20s\"\n[providers.a]\nkind = \"openai\"\ntimeout.attempt = \"5s\"\nretry.within = \"30s\"\n\
+                limits = { concurrency = 1, queue_wait = \"21s\" }\n[[routes]]\nmodels = [\"m\"]\n\
+                targets = [{ target = \"a/x\", timeout = { progress = \"25s\", idle = \"5s\" } }]\nwhen_exhausted = \"wait\"\nmax_wait = \"40s\"\n";
+    let advice = good(text).advice("m");
+    let [progress, within, queue, wait] = advice.as_slice() else { panic!("{advice:#?}") };
+    assert!(progress.starts_with("a/x: timeout.progress (25s) is never used up"), "{progress}");
+    assert!(within.starts_with("a/x: retry.within (30s)"), "{within}");
+    assert!(queue.starts_with("a/x: limits.queue_wait (21s)"), "{queue}");
+    assert!(wait.starts_with("max_wait (40s) is never used up: server.deadline (20s)"), "{wait}");
 }

@@ -2,12 +2,14 @@
 
 mod accepted;
 mod aws;
+mod capable;
 mod defaults;
 mod example;
 mod explained;
 mod prices;
 mod refused;
 mod secrets;
+mod targets;
 mod units;
 mod warned;
 

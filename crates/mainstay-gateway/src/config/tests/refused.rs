@@ -111,6 +111,7 @@ fn zero_is_refused_where_it_makes_no_sense() {
         check(&format!("[server]\n{key} = 0"), 2, &format!("server.{key}"), "0", "more than zero");
     }
     check("[server]\nmax_request_body = 0", 2, "server.max_request_body", "0", "more than zero");
+    check("[server]\nworkers = 5000", 2, "server.workers", "5000", "from 0 to 1024");
     check("[server]\nmax_connections = 0", 2, "server.max_connections", "0", "from 1");
 }
 
@@ -195,6 +196,35 @@ fn addresses_need_scheme_and_host_and_no_query() {
     }
     for value in ["\"on\"", "\"ftp://x\"", "\"http://\"", "false"] {
         in_provider(&format!("proxy = {value}"), 0, "proxy", "", "\"env\", \"off\" or an address");
+    }
+}
+
+#[test]
+fn an_address_of_one_endpoint_is_refused_with_what_to_write() {
+    for (kind, url, instead) in [
+        ("openai", "https://x/v1/chat/completions", "\"https://x/v1\""),
+        ("openai", "https://x/v1/chat/completions/", "\"https://x/v1\""),
+        ("openai", "https://x/v1/responses", "\"https://x/v1\""),
+        ("openai", "https://x/v1/embeddings", "\"https://x/v1\""),
+        ("openai", "https://x/v1/completions", "\"https://x/v1\""),
+        ("openai", "https://x/embeddings", "\"https://x\""),
+        (
+            "azure-openai",
+            "https://x/openai/deployments/d/chat/completions",
+            "\"https://x/openai/deployments/d\"",
+        ),
+        ("anthropic", "https://x/v1/messages", "\"https://x\""),
+        ("anthropic", "https://x/v1/messages/count_tokens", "\"https://x\""),
+        ("gemini", "https://x/v1beta/models/gemini-2.5-pro:generateContent", "\"https://x\""),
+        ("gemini", "https://x/v1beta", "\"https://x\""),
+    ] {
+        let text = with(&format!("base_url = \"{url}\"")).replace("\"openai\"", &format!("\"{kind}\""));
+        check(&text, FIRST, "providers.a.base_url", "as far as an endpoint", instead);
+    }
+    for url in
+        ["https://embeddings/v1", "https://responses", "https://x.azure.com/models", "https://x/api/v3"]
+    {
+        assert!(parse(&with(&format!("base_url = \"{url}\""))).is_ok(), "{url}");
     }
 }
 

@@ -48,6 +48,27 @@ fn a_provider_that_no_route_uses() {
 }
 
 #[test]
+fn a_provider_that_no_request_can_reach() {
+    let text = format!("{}[providers.b]\nkind = \"openai\"\n", with(""));
+    warned(
+        &text,
+        7,
+        "providers.b",
+        "no request can reach it: no route leads here, and \"*\" takes every \"b/MODEL\"",
+    );
+    let narrow = text.replace("[\"*\"]", "[\"gpt-*\"]");
+    warned(&narrow, 7, "providers.b", "reached as \"b/MODEL\" only");
+}
+
+#[test]
+fn a_route_that_no_request_can_reach() {
+    let text = "[providers.a]\nkind = \"openai\"\n[[routes]]\nmodels = [\"g*\", \"h*\"]\ntargets = [\"a\"]\n[[routes]]\nmodels = [\"h*\", \"g*\"]\ntargets = [\"a\"]\n";
+    warned(text, 7, "routes[1].models", "no request can reach this route and its targets");
+    let partly = good(&text.replace("[\"h*\", \"g*\"]", "[\"h*\", \"i*\"]"));
+    assert!(!partly.warnings.iter().any(|w| w.key == "routes[1].models"), "{:#?}", partly.warnings);
+}
+
+#[test]
 fn clocks_that_cut_each_other_off() {
     let lines = "timeout.first_event = \"1m\"\ntimeout.idle = \"10s\"";
     warned(&with(lines), 7, "providers.a.timeout.idle", "shorter than first_event (1m)");

@@ -22,7 +22,7 @@ async fn half_open() -> CircuitBreaker {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_dies_half_way_is_a_failure() {
+async fn pitfall_30_a_stream_that_dies_half_way_is_a_failure() {
     let breaker = breaker(Config::new().with_failures(3));
     let mut service = service(&breaker, || async {
         Ok(reply(200, Script::of([Step::Data("x"), Step::Fail("reset".into()), Step::Data("never")])))
@@ -35,7 +35,7 @@ async fn a_stream_that_dies_half_way_is_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_good_head_alone_is_no_success_yet() {
+async fn pitfall_30_a_good_head_alone_is_no_success_yet() {
     let breaker = half_open().await;
     let mut service =
         service(&breaker, || async { Ok(reply(200, Script::of([Step::Data("a"), Step::Data("b")]))) });
@@ -66,7 +66,7 @@ async fn an_end_that_is_told_with_the_last_frame_or_the_head_or_by_trailers_is_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_head_votes_at_once_and_its_body_not_again() {
+async fn pitfall_33_a_bad_head_votes_at_once_and_its_body_not_again() {
     let breaker = breaker(Config::new().with_failures(2));
     let mut service =
         service(&breaker, || async { Ok(reply(502, Script::of([Step::Fail("reset".into())]))) });

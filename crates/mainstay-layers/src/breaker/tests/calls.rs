@@ -51,7 +51,7 @@ async fn opens_after_its_failures_rejects_at_once_and_heals() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_million_successes_do_not_delay_the_trip() {
+async fn pitfall_27_a_million_successes_do_not_delay_the_trip() {
     for config in [Config::new(), Config::new().with_failure_rate(1.0)] {
         let breaker = breaker(config);
         for _ in 0..1_000_000 {
@@ -66,7 +66,7 @@ async fn a_million_successes_do_not_delay_the_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_forgets_a_million_successes_with_the_window() {
+async fn pitfall_27_a_rate_forgets_a_million_successes_with_the_window() {
     let config =
         Config::new().with_failures(0).with_failure_rate(0.5).with_window(Duration::from_secs(10), 10);
     let breaker = breaker(config);
@@ -82,7 +82,7 @@ async fn a_rate_forgets_a_million_successes_with_the_window() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn callers_mistakes_rate_limits_and_rejections_are_no_votes() {
+async fn pitfall_31_callers_mistakes_rate_limits_and_rejections_are_no_votes() {
     let breaker = breaker(Config::new().with_failures(2));
     for status in [400, 401, 402, 403, 404, 409, 413, 422, 429, 499] {
         let mut service = service(&breaker, || async move { Ok(reply(status, Script::text())) });
@@ -190,7 +190,7 @@ async fn a_client_that_fails_in_poll_ready_opens_the_circuit_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn services_made_by_one_layer_share_the_circuit() {
+async fn pitfall_32_services_made_by_one_layer_share_the_circuit() {
     let layer = CircuitBreakerLayer::new(breaker(Config::new().with_failures(2)));
     for layer in [layer.clone(), layer.clone()] {
         let mut service = layer.layer(tower::service_fn(|_: Request<()>| async {

@@ -45,7 +45,7 @@ fn run(breaker: &CircuitBreaker, mut polls: usize) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_at_any_poll_and_any_frame_it_is_no_vote_and_frees_its_slot() {
+async fn pitfalls_12_and_13_dropped_at_any_poll_and_any_frame_it_is_no_vote_and_frees_its_slot() {
     let mut ended = None;
     for polls in 0..50 {
         let breaker = half_open(1).await;
@@ -64,7 +64,7 @@ async fn dropped_at_any_poll_and_any_frame_it_is_no_vote_and_frees_its_slot() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_leave_a_closed_circuit_neither_reset_nor_add_failures() {
+async fn pitfall_31_calls_that_leave_a_closed_circuit_neither_reset_nor_add_failures() {
     let breaker = breaker(Config::new().with_failures(3));
     breaker.try_enter().unwrap().failure(None);
     for polls in 0..8 {
@@ -74,7 +74,7 @@ async fn calls_that_leave_a_closed_circuit_neither_reset_nor_add_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_probes_never_lock_the_circuit() {
+async fn pitfall_28_dropped_probes_never_lock_the_circuit() {
     let breaker = half_open(2).await;
     for _ in 0..1_000 {
         let (a, b) = (breaker.try_enter().unwrap(), breaker.try_enter().unwrap());
@@ -86,7 +86,7 @@ async fn dropped_probes_never_lock_the_circuit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hung_probes_give_their_slots_to_others() {
+async fn pitfall_28_hung_probes_give_their_slots_to_others() {
     let breaker = half_open(2).await;
     let hung = (breaker.try_enter().unwrap(), breaker.try_enter().unwrap());
     assert!(!breaker.would_admit());
@@ -116,7 +116,7 @@ async fn a_hung_probe_that_answers_after_all_still_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_a_day_heals_or_opens_as_any_other() {
+async fn pitfall_28_a_probe_a_day_heals_or_opens_as_any_other() {
     let day = Duration::from_secs(86_400);
     let breaker = half_open(5).await;
     for _ in 0..3 {
@@ -132,7 +132,7 @@ async fn a_probe_a_day_heals_or_opens_as_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_success_from_before_the_trip_closes_nothing() {
+async fn pitfall_29_a_success_from_before_the_trip_closes_nothing() {
     let breaker = breaker(Config::new().with_failures(1));
     let (early, late) = (breaker.try_enter().unwrap(), breaker.try_enter().unwrap());
     breaker.try_enter().unwrap().failure(None);

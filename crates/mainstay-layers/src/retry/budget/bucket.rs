@@ -19,8 +19,11 @@ const MAX_FLOOR: f64 = 1e5;
 
 /// A budget of retries: a share of the calls, plus a floor per second. A handle; clones share the tokens.
 ///
-/// Each call deposits `ratio` × its cost, each second `floor`; each retry, hedge or fallback withdraws its cost. So
-/// when everything fails, calls sent / calls offered stays under `1 + ratio`, plus the floor.
+/// Each call deposits `ratio` × its cost, each second `floor`; each retry and each hedge withdraws its cost, and is not
+/// made where the tokens are missing. A call that goes on to another target after a failed try takes its cost as well
+/// ([`withdraw_up_to`](Self::withdraw_up_to)), but is never refused: it is the last way to an answer, and there is one
+/// for each target at most. So retries and hedges yield first, and when everything fails, calls sent to a provider /
+/// calls offered to it stays under `1 + ratio`, plus the floor.
 ///
 /// It starts with one second of floor, so a cold start grants no storm, and holds at most ten seconds of it (or 10
 /// tokens, if that is more), so that a quiet hour pays for none either. A cost above that counts as that.
@@ -81,6 +84,24 @@ impl Budget {
     pub fn try_withdraw(&self, cost: f64) -> bool {
         let cost = self.0.micros(cost);
         self.0.change(|tokens| tokens.checked_sub(cost))
+    }
+
+    /// Takes this cost, or what is left of the tokens where that is less. For what is done in any case, so that what
+    /// can be left undone is left undone sooner.
+    ///
+    /// ```
+    /// use mainstay_layers::retry::Budget;
+    ///
+    /// let budget = Budget::new(1.0, 0.0);
+    /// budget.deposit(1.5);
+    /// budget.withdraw_up_to(1.0);
+    /// assert!(!budget.try_withdraw(1.0), "half a token is left");
+    /// budget.withdraw_up_to(1.0);
+    /// assert_eq!(budget.available(), 0.0);
+    /// ```
+    pub fn withdraw_up_to(&self, cost: f64) {
+        let cost = self.0.micros(cost);
+        self.0.change(|tokens| Some(tokens.saturating_sub(cost)));
     }
 
     /// Gives back what was withdrawn for a try that was not made after all.

@@ -2,7 +2,8 @@
 //!
 //! One call's `attempts` bound what that call costs; a budget bounds what an outage costs, when every call fails and
 //! every caller would multiply the load on a server that is down already. One handle serves all layers that add
-//! calls: retries, hedges and fallbacks of one provider, so that nested ones do not multiply.
+//! calls: retries, hedges and fallbacks of one provider, so that nested ones do not multiply. Retries and hedges are
+//! refused where the tokens are missing; a fallback takes what there is and is made all the same.
 
 mod bucket;
 mod grpc;

@@ -32,13 +32,24 @@ where
     fn call(&mut self, mut request: Request<B>) -> S::Future {
         if let Ok(Entry::Vacant(entry)) = request.headers_mut().try_entry(self.header.clone()) {
             // No secret, only distinct: the thread's own generator is seeded from the system.
-            if let Ok(key) = HeaderValue::try_from(format!("mainstay-{:032x}", fastrand::u128(..))) {
+            if let Ok(key) = HeaderValue::from_bytes(&new_key()) {
                 // Full means more headers than HTTP allows: then the request goes without.
                 let _ = entry.try_insert(key);
             }
         }
         self.inner.call(request)
     }
+}
+
+/// `mainstay-` and 32 hexadecimal digits.
+fn new_key() -> [u8; 41] {
+    let mut key = *b"mainstay-00000000000000000000000000000000";
+    let mut random = fastrand::u128(..);
+    for digit in key.iter_mut().skip(9) {
+        *digit = char::from_digit((random % 16) as u32, 16).map_or(b'0', |digit| digit as u8);
+        random /= 16;
+    }
+    key
 }
 
 #[cfg(test)]
@@ -66,7 +77,8 @@ mod tests {
         let one = key(IdempotencyLayer::new(), "idempotency-key", None).await.unwrap();
         let other = key(IdempotencyLayer::new(), "idempotency-key", None).await.unwrap();
         assert_ne!(one, other);
-        assert!(one.starts_with("mainstay-") && one.len() == 9 + 32, "{one}");
+        let hex = one.strip_prefix("mainstay-").unwrap();
+        assert!(hex.len() == 32 && u128::from_str_radix(hex, 16).unwrap() > 0, "{one}");
     }
 
     #[tokio::test]

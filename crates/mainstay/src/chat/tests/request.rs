@@ -158,7 +158,7 @@ async fn a_future_borrows_nothing_and_can_be_spawned() {
 }
 
 #[test]
-fn debug_shows_no_prompt() {
+fn pitfall_46_debug_shows_no_prompt() {
     let request = ask().message(Message::tool_calls([ToolCall::new("1", "f", "secret")]));
     let shown = format!("{request:?} {:?} {:?}", request.messages(), Part::text("secret"));
     assert!(!shown.contains("secret"), "{shown}");

@@ -133,7 +133,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     #[tokio::test]
-    async fn sockets_have_nodelay() {
+    async fn pitfall_42_sockets_have_nodelay() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap()).parse::<Uri>().unwrap();
         let config = tls::config(&Arc::new(rustls::RootCertStore::empty()), &[]).unwrap();

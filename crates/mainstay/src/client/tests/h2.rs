@@ -30,7 +30,7 @@ async fn endless() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn no_call_waits_for_another_where_there_are_connections_enough() {
+async fn pitfall_45_no_call_waits_for_another_where_there_are_connections_enough() {
     let addr = endless().await;
     let client = builder().protocol(Protocol::Http2).h2_connections(4).h2_streams(2).build().unwrap();
     let calls: Vec<_> =

@@ -63,3 +63,45 @@ async fn a_pool_of_none_keeps_none() {
     }
     assert_eq!(seen.len(), 3);
 }
+
+#[tokio::test]
+async fn what_was_idle_for_too_long_is_not_used_again() {
+    let addr = listen(|_, socket| answer_all(socket, OK)).await;
+    let client = client();
+    let call = async || {
+        let response = soon(client.request(get(format!("http://{addr}/")))).await.unwrap();
+        let id = connection(&response).id();
+        assert_eq!(text(response).await, "ok");
+        settle().await;
+        id
+    };
+    let first = call().await;
+    assert_eq!(call().await, first);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(91)).await;
+    tokio::time::resume();
+    assert_ne!(call().await, first);
+}
+
+#[test]
+fn each_runtime_has_its_own_connections_and_one_that_ends_takes_no_others_along() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (server, one, other) = (runtime(), runtime(), runtime());
+    let addr = server.block_on(listen(|_, socket| answer_all(socket, OK)));
+    let serving = std::thread::spawn(move || server.block_on(std::future::pending::<()>()));
+    let client = client();
+    let call = async || {
+        let response = soon(client.request(get(format!("http://{addr}/")))).await.unwrap();
+        let id = connection(&response).id();
+        assert_eq!(text(response).await, "ok");
+        settle().await;
+        id
+    };
+    let first = one.block_on(call());
+    let second = other.block_on(call());
+    assert_ne!(first, second);
+    assert_eq!((one.block_on(call()), other.block_on(call())), (first, second));
+    drop(one);
+    assert_eq!(other.block_on(call()), second);
+    drop(serving);
+}

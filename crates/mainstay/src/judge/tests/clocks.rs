@@ -47,7 +47,7 @@ async fn content_in_time_ends_the_wait_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pings_prove_the_connection_and_not_progress() {
+async fn pitfall_37_pings_prove_the_connection_and_not_progress() {
     let clocks = TimeoutConfig::new().with_progress(SECOND * 3).with_idle(SECOND * 2);
     let acts = [data(HI)].into_iter().chain(every_second(HI, 5)).chain(every_second(PING, 20)).collect();
     assert_eq!(under(clocks, &Play::default(), acts).await.0, Some("progress_timeout"));

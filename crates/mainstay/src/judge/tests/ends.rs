@@ -32,7 +32,7 @@ async fn content_and_an_error_in_one_frame_are_handed_on_in_this_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_or_ends_after_content_is_a_committed_failure() {
+async fn pitfall_36_a_stream_that_breaks_or_ends_after_content_is_a_committed_failure() {
     for (end, class) in [(Some(reset()), Class::Transport), (None, Class::Malformed)] {
         let acts = [data(HI), data("data: {\"choices\":[{\"in")].into_iter().chain(end);
         let response = Play::default().acts(acts).await.unwrap();
@@ -103,7 +103,7 @@ async fn what_is_whole_behind_the_finish_is_handed_on_closed_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn done_after_an_error_event_is_no_success() {
+async fn pitfall_39_done_after_an_error_event_is_no_success() {
     let (got, error) = read(&Play::default(), &[HI, ERROR, DONE]).await;
     assert!(error.is_some() && !got.contains("[DONE]"));
     let outcome = Play::default().texts(&[ERROR, DONE]).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_before_content_goes_on_with_it_in_one_go_and_byte_for_byte() {
+async fn pitfall_35_what_comes_before_content_goes_on_with_it_in_one_go_and_byte_for_byte() {
     let acts = [
         data(PING),
         Act::Wait(Duration::from_secs(1)),
@@ -68,7 +68,7 @@ async fn the_bounds_of_the_hold_are_64_events_and_256_kib() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_in_the_first_event_is_a_reply_with_the_status_that_it_stands_for() {
+async fn pitfall_35_an_error_in_the_first_event_is_a_reply_with_the_status_that_it_stands_for() {
     for (before, error, status, class) in [
         ("", ERROR, 503, Class::Overloaded),
         (ROLE, ERROR, 503, Class::Overloaded),

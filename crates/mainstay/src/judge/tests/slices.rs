@@ -29,13 +29,20 @@ const RESPONSES: &str = concat!(
     "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"type\":\"message\"}],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n",
 );
 
-fn samples() -> [(Play, &'static str, &'static str); 3] {
+const GEMINI: &str = concat!(
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}],\"role\":\"model\"},\"index\":0}]}\n\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\" you\"}],\"role\":\"model\"},\"index\":0}]}\n\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"candidatesTokenCount\":2}}\n\n",
+);
+
+fn samples() -> [(Play, &'static str, &'static str); 4] {
     let at = |path, kind| Play { path, kind, ..Play::default() };
     [
         // The third is what makes the answer whole.
         (at("/v1/chat/completions", Kind::OpenAi), CHAT, "\"finish_reason\":\"stop\"}]}"),
         (at("/v1/messages", Kind::Anthropic), MESSAGES, "{\"type\":\"message_stop\"}"),
         (at("/v1/responses", Kind::OpenAi), RESPONSES, "\"output_tokens\":1}}}"),
+        (at("/v1beta/models/g:streamGenerateContent", Kind::Gemini), GEMINI, "\"candidatesTokenCount\":2}}"),
     ]
 }
 
@@ -88,7 +95,7 @@ async fn byte_by_byte_a_stream_is_the_same_and_goes_on_event_by_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor_half_an_event_handed_on() {
+async fn pitfall_38_cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor_half_an_event_handed_on() {
     for (play, sample, end) in samples() {
         let whole_at = sample.rfind(end).unwrap() + end.len();
         let boundaries = boundaries(sample);
@@ -125,6 +132,18 @@ async fn cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor_half_an_ev
                 }
             }
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_of_messages_without_names_get_them_however_the_stream_is_cut() {
+    let [_, (play, named, _), _, _] = samples();
+    let bare: String = named.split_inclusive('\n').filter(|line| !line.starts_with("event:")).collect();
+    for cut in 0..bare.len() {
+        let (frames, error) =
+            drain(play.acts([data(&bare[..cut]), data(&bare[cut..])]).await.unwrap().into_body()).await;
+        assert!(error.is_none(), "{cut}");
+        assert_eq!(text(&frames), named, "{cut}");
     }
 }
 

@@ -150,7 +150,7 @@ async fn a_redirect_is_refused_and_its_body_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_compressed_and_not_decoded_cannot_be_judged() {
+async fn pitfall_44_what_is_compressed_and_not_decoded_cannot_be_judged() {
     let play = Play { headers: vec![("content-encoding", "compress")], ..json() };
     assert!(matches!(cause(&play.texts(&[ANSWER]).await), ReplyError::NotAnAnswer { .. }));
     let play = Play { headers: vec![("content-encoding", "Identity")], ..json() };

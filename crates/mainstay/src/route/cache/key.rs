@@ -1,7 +1,7 @@
 //! Under what an answer is kept.
 
 use super::super::fields::Fields;
-use crate::{body::RequestBody, endpoint::caller_key, peek::Call};
+use crate::{body::RequestBody, endpoint::caller_key};
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -16,9 +16,10 @@ impl CacheKey {
         &self.0
     }
 
-    /// `None` where the answer may not be kept: it is a stream, the caller forbids it, or the body is no object.
-    pub(super) fn of(parts: &Parts, body: &RequestBody, call: &Call) -> Option<Self> {
-        if call.stream || forbids(parts, "no-store") {
+    /// `None` where the answer may not be kept: the caller forbids it, or the body is no object. A call for a stream and the
+    /// same one for a whole answer have keys of their own, by their bodies or their paths.
+    pub(super) fn of(parts: &Parts, body: &RequestBody) -> Option<Self> {
+        if forbids(parts, "no-store") {
             return None;
         }
         let mut hash = Sha256::new();

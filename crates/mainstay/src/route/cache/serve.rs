@@ -5,12 +5,16 @@ use super::{
         attempt::AttemptLog,
         failed::CallFailed,
         fallback::{Run, Served},
+        recover::is_stream,
         target::ReplyBody,
     },
     Answer, AnswerCache, CacheKey, Cached, Serve,
+    keep::{KeepBody, Passed, tells_its_end},
     key::forbids,
 };
-use http::{HeaderValue, Response, StatusCode, header};
+use crate::peek::Call;
+use bytes::Bytes;
+use http::{Response, StatusCode, header};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use mainstay_layers::classify::Class;
@@ -22,20 +26,20 @@ pub(in super::super) async fn cached(
     mut run: Run,
 ) -> Result<Response<ReplyBody>, Box<CallFailed>> {
     let (body, call) = (run.body.clone(), run.call.clone());
-    let (key, asks_anew) = match (run.parts(), call) {
-        (Some(parts), Some(call)) => (CacheKey::of(parts, &body, &call), forbids(parts, "no-cache")),
-        _ => (None, false),
+    let (key, asks_anew) = match run.parts().filter(|_| call.is_some()) {
+        Some(parts) => (CacheKey::of(parts, &body), forbids(parts, "no-cache")),
+        None => (None, false),
     };
-    let Some(key) = key else { return run.first().await };
+    let (Some(key), Some(call)) = (key, call) else { return run.answered().await };
     let log = run.log.clone();
     if cache.serve == Serve::Always && !asks_anew {
-        if let Some(answer) = cache.store.get(key).await {
+        if let Some(answer) = cache.find(key).await {
             return Ok(give(answer, &log, false));
         }
     }
-    match run.first().await {
-        Ok(response) => Ok(keep(&cache, key, response).await),
-        Err(failed) if may_cover(failed.verdict.class) => match cache.store.get(key).await {
+    match run.answered().await {
+        Ok(response) => Ok(keep(&cache, key, &call, &log, response).await),
+        Err(failed) if may_cover(failed.verdict.class) => match cache.find(key).await {
             Some(answer) => {
                 tracing::info!(target = %answer.target, class = %failed.verdict.class, "every target failed: an old answer is given");
                 Ok(give(answer, &log, true))
@@ -61,18 +65,39 @@ fn may_cover(class: Class) -> bool {
     )
 }
 
-/// Keeps an answer that is whole, and is there whole.
-async fn keep(cache: &AnswerCache, key: CacheKey, response: Response<ReplyBody>) -> Response<ReplyBody> {
-    let json = |value: &&HeaderValue| value.as_bytes().starts_with(b"application/json");
+/// Keeps an answer: at once where it is here whole, a stream when it has ended.
+async fn keep(
+    cache: &AnswerCache,
+    key: CacheKey,
+    call: &Call,
+    log: &AttemptLog,
+    response: Response<ReplyBody>,
+) -> Response<ReplyBody> {
     let (parts, body) = response.into_parts();
     let served = parts.extensions.get::<Served>();
-    let kind = parts.headers.get(header::CONTENT_TYPE).filter(json);
-    let whole = parts.status == StatusCode::OK && body.size_hint().exact().is_some();
-    let (Some(served), Some(content_type), true) = (served, kind, whole) else {
+    let kind = parts.headers.get(header::CONTENT_TYPE);
+    let (Some(served), Some(content_type), StatusCode::OK) = (served, kind, parts.status) else {
         return Response::from_parts(parts, body);
     };
-    let (target, model) = (served.target.clone(), served.model.clone());
-    let (content_type, status) = (content_type.clone(), parts.status);
+    let answer = Answer {
+        status: parts.status,
+        content_type: content_type.clone(),
+        body: Bytes::new(),
+        target: served.target.clone(),
+        model: served.model.clone(),
+        age: Duration::ZERO,
+    };
+    if is_stream(&parts.headers) {
+        if !call.stream || !tells_its_end(call.dialect) {
+            return Response::from_parts(parts, body);
+        }
+        let passed = Passed::new(cache.clone(), key, log.clone(), answer);
+        return Response::from_parts(parts, KeepBody::new(body, passed).boxed_unsync());
+    }
+    let whole = body.size_hint().exact().is_some_and(|length| length <= cache.max_entry as u64);
+    if !whole || !answer.content_type.as_bytes().starts_with(b"application/json") {
+        return Response::from_parts(parts, body);
+    }
     let body = match body.collect().await {
         Ok(body) => body.to_bytes(),
         // It was not there after all: the caller gets what the body has to say.
@@ -81,15 +106,14 @@ async fn keep(cache: &AnswerCache, key: CacheKey, response: Response<ReplyBody>)
             return Response::from_parts(parts, failed.boxed_unsync());
         }
     };
-    let answer = Answer { status, content_type, body: body.clone(), target, model, age: Duration::ZERO };
-    cache.store.put(key, answer).await;
+    cache.put(key, Answer { body: body.clone(), ..answer }).await;
     Response::from_parts(parts, whole_body(body))
 }
 
 struct Failing(Option<mainstay_layers::BoxError>);
 
 impl futures_core::Stream for Failing {
-    type Item = Result<http_body::Frame<bytes::Bytes>, mainstay_layers::BoxError>;
+    type Item = Result<http_body::Frame<Bytes>, mainstay_layers::BoxError>;
 
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,
@@ -109,6 +133,6 @@ fn give(answer: Answer, log: &AttemptLog, stale: bool) -> Response<ReplyBody> {
     response
 }
 
-fn whole_body(bytes: bytes::Bytes) -> ReplyBody {
+fn whole_body(bytes: Bytes) -> ReplyBody {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }

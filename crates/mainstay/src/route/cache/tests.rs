@@ -3,13 +3,14 @@
 use super::{
     super::{
         CallFailed, Fallback, Served,
-        testing::{End, Play, Provider, request, route},
+        testing::{Play, Provider, request, route},
     },
     *,
 };
 use crate::body::RequestBody;
 use http::{Request, Response};
 use http_body_util::BodyExt;
+use mainstay_layers::deadline::Deadline;
 use tower::ServiceExt;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -137,16 +138,79 @@ async fn an_open_circuit_is_covered_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_and_failures_are_not_kept() {
-    let chunk = r#"{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}"#;
-    let a = Provider::new([Play::events(&[chunk], End::Proper), Play::error(500, "x")]);
-    let fallback = kept(&a, Serve::Always);
-    let stream = BODY.replace("{\"model\"", "{\"stream\":true,\"model\"");
-    fallback.clone().oneshot(from("me", &stream)).await.unwrap().into_body().collect().await.unwrap();
-    assert!(ask(&fallback, from("me", &stream)).await.is_err());
+async fn failures_are_not_kept() {
     let fallback = kept(&Provider::new([Play::error(500, "x")]), Serve::Always);
     assert!(ask(&fallback, from("me", BODY)).await.is_err());
     assert!(ask(&fallback, from("me", BODY)).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_larger_than_an_entry_may_be_passes_and_is_not_kept() {
+    let (fallback, _) = route(&[("a", &Provider::new([Play::answer("first"), Play::answer("second")]))]);
+    let cache = AnswerCache::new(MemoryStore::new(1 << 20, HOUR), Serve::Always).with_max_entry(20);
+    let fallback = fallback.with_cache(cache);
+    for text in ["first", "second"] {
+        assert_eq!(ask(&fallback, from("me", BODY)).await.unwrap(), (text.into(), None));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_has_nothing_and_holds_nobody_up_for_long() {
+    struct Hangs;
+    impl AnswerStore for Hangs {
+        fn get(&self, _: CacheKey) -> StoreFuture<'_, Option<Answer>> {
+            Box::pin(std::future::pending())
+        }
+        fn put(&self, _: CacheKey, _: Answer) -> StoreFuture<'_, ()> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let a = one_then(500);
+    let (fallback, _) = route(&[("a", &a)]);
+    let fallback = fallback.with_cache(AnswerCache::new(Hangs, Serve::Always));
+    let before = tokio::time::Instant::now();
+    assert_eq!(ask(&fallback, from("me", BODY)).await.unwrap().0, "first");
+    assert!(ask(&fallback, from("me", BODY)).await.is_err());
+    assert!(before.elapsed() <= Duration::from_secs(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_deadline_is_over_the_last_good_answer_is_given_too() {
+    let slow = Play::answer("late").after(Duration::from_secs(50));
+    for plays in [[Play::answer("first"), slow], [Play::answer("first"), Play::Silence]] {
+        let a = Provider::new(plays);
+        let fallback = kept(&a, Serve::OnFailure);
+        let late = || {
+            let mut request = from("me", BODY);
+            request.extensions_mut().insert(Deadline::after(Duration::from_secs(3)));
+            request
+        };
+        ask(&fallback, late()).await.unwrap();
+        let before = tokio::time::Instant::now();
+        let (text, cached) = ask(&fallback, late()).await.unwrap();
+        assert_eq!((text.as_str(), cached.unwrap().stale), ("first", true));
+        assert_eq!(before.elapsed(), Duration::from_secs(3));
+        a.assert_idle();
+        // Another question has no answer yet.
+        let mut other = from("me", &BODY.replace("hi", "ho"));
+        other.extensions_mut().insert(Deadline::after(Duration::from_secs(3)));
+        assert_eq!(ask(&fallback, other).await.unwrap_err().code, Some("deadline_exceeded"));
+    }
+}
+
+/// A stack without any timer.
+#[tokio::test(start_paused = true)]
+async fn the_deadline_ends_a_stack_that_has_no_timer_of_its_own() {
+    let hangs = tower::service_fn(|_: Request<RequestBody>| {
+        std::future::pending::<Result<Response<http_body_util::Full<bytes::Bytes>>, std::convert::Infallible>>(
+        )
+    });
+    let fallback = Fallback::new([super::super::Target::new(TargetName::parse("a"), hangs)]);
+    let mut request = from("me", BODY);
+    request.extensions_mut().insert(Deadline::after(Duration::from_secs(3)));
+    let before = tokio::time::Instant::now();
+    assert_eq!(ask(&fallback, request).await.unwrap_err().code, Some("deadline_exceeded"));
+    assert_eq!(before.elapsed(), Duration::from_secs(3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +242,7 @@ async fn what_is_kept_is_bounded() {
     let mut keys = Vec::new();
     for n in 0..100 {
         let (parts, body) = from("me", &BODY.replace("hi", &n.to_string())).into_parts();
-        let key = CacheKey::of(&parts, &body, parts.extensions.get().unwrap()).unwrap();
+        let key = CacheKey::of(&parts, &body).unwrap();
         store.put(key, answer(1000)).await;
         keys.push(key);
     }

@@ -8,6 +8,8 @@ mod run;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_budget;
+#[cfg(test)]
 mod tests_choice;
 #[cfg(test)]
 mod tests_hedge;
@@ -51,8 +53,14 @@ pub struct Served {
 /// in nanoseconds. The caller's own mistakes go back at once; see the table of
 /// [`Class`](mainstay_layers::classify::Class). A request body is held in memory, so each target gets the whole of it.
 ///
+/// To go on to another target after a failed try takes from the failed target's budget, so that retries and hedges there
+/// yield first, but is never refused for lack of tokens; see [`Target::with_budget`]. A target whose
+/// [`Capabilities`](super::Capabilities) rule the call out is passed by. A [`Deadline`](mainstay_layers::deadline::Deadline)
+/// in the request's extensions ends all of it.
+///
 /// # Errors
-/// [`CallFailed`](super::CallFailed), boxed, if none answers.
+/// [`CallFailed`](super::CallFailed), boxed, if none answers; with [`Incapable`](super::Incapable) as its source where no
+/// target can do what the call asks for.
 #[derive(Clone)]
 pub struct Fallback(Arc<Settings>);
 
@@ -171,7 +179,7 @@ impl Service<Request<RequestBody>> for Fallback {
         let run = Run::new(self.clone(), request);
         let answered = |outcome: Result<_, Box<_>>| outcome.map_err(|failed| failed as BoxError);
         FallbackFuture(match self.0.cache.clone() {
-            None => Box::pin(async move { answered(run.first().await) }),
+            None => Box::pin(async move { answered(run.answered().await) }),
             Some(cache) => Box::pin(async move { answered(cached(cache, run).await) }),
         })
     }

@@ -3,11 +3,11 @@
 use super::{
     super::{
         options::{Sticky, Strategy},
-        target::Target,
+        target::{Asks, Target},
     },
     Settings,
 };
-use crate::{body::RequestBody, peek::Call};
+use crate::body::RequestBody;
 use http::HeaderMap;
 use serde::Deserialize;
 use std::{
@@ -21,7 +21,7 @@ pub(super) fn targets(
     settings: &Settings,
     headers: &HeaderMap,
     body: &RequestBody,
-    call: Option<&Call>,
+    asks: Asks<'_>,
 ) -> Arc<[Target]> {
     let listed = &settings.targets;
     if listed.len() < 2 || settings.strategy == Strategy::Order {
@@ -31,7 +31,7 @@ pub(super) fn targets(
     match (&settings.strategy, kept) {
         (Strategy::Weighted(weights), kept) => by_weight(listed, weights, kept),
         (_, Some(kept)) => by_weight(listed, &[], Some(kept)),
-        (_, None) => by_pace(listed, call),
+        (_, None) => by_pace(listed, asks),
     }
 }
 
@@ -71,7 +71,7 @@ fn key(sticky: &Sticky, headers: &HeaderMap, body: &RequestBody) -> Option<u64> 
 fn by_weight(listed: &[Target], weights: &[u32], kept: Option<u64>) -> Arc<[Target]> {
     let mut drawn: Vec<(f64, &Target)> = Vec::with_capacity(listed.len());
     for (at, target) in listed.iter().enumerate() {
-        let weight = f64::from(weights.get(at).copied().unwrap_or(1));
+        let weight = weights.get(at).copied().unwrap_or(1);
         let chance = match kept {
             Some(kept) => {
                 let mut hasher = DefaultHasher::new();
@@ -81,19 +81,20 @@ fn by_weight(listed: &[Target], weights: &[u32], kept: Option<u64>) -> Arc<[Targ
             }
             None => fastrand::f64().max(f64::MIN_POSITIVE),
         };
-        drawn.push((-chance.ln() / weight, target));
+        let last = weight == 0;
+        drawn.push((if last { f64::INFINITY } else { -chance.ln() / f64::from(weight) }, target));
     }
     drawn.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     drawn.into_iter().map(|(_, target)| target.clone()).collect()
 }
 
 /// The better of two by chance, then the rest.
-fn by_pace(listed: &[Target], call: Option<&Call>) -> Arc<[Target]> {
-    let stream = call.is_some_and(|call| call.stream);
+fn by_pace(listed: &[Target], asks: Asks<'_>) -> Arc<[Target]> {
+    let stream = asks.call.is_some_and(|call| call.stream);
     let free: Vec<usize> = listed
         .iter()
         .enumerate()
-        .filter(|(_, target)| target.skip(call).is_none())
+        .filter(|(_, target)| target.skip(asks).is_none())
         .map(|(at, _)| at)
         .collect();
     let (one, two) = match free.len() {

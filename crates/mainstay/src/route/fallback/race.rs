@@ -103,9 +103,9 @@ impl Run {
             return None;
         }
         let behind = targets.iter().enumerate().skip(latest + 1);
-        let mut free = behind.filter(|(_, target)| target.skip(self.call.as_ref()).is_none());
+        let mut free = behind.filter(|(_, target)| target.skip(self.asks()).is_none());
         let (at, target) = free.next()?;
-        if !target.may_hedge() {
+        if !self.may_hedge(target) {
             tracing::debug!(target = %target.name, "no budget for a hedge");
             return None;
         }

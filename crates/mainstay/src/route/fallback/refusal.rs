@@ -2,6 +2,7 @@
 
 use super::super::{
     attempt::{Attempt, AttemptLog},
+    capability::Incapable,
     failed::CallFailed,
     target::{Skip, Target},
 };
@@ -34,6 +35,14 @@ impl Refusal {
                     .with_message(Some("the target does not have this endpoint")),
                 source: None,
             },
+            Skip::Incapable(why) => Self {
+                class: "unsupported",
+                status: StatusCode::BAD_REQUEST,
+                verdict: Verdict::new(Class::InvalidRequest)
+                    .with_code(Some(why.code()))
+                    .with_message(Some(&*why.to_string())),
+                source: Some(why.clone().into()),
+            },
             Skip::Open { retry_in } => Self {
                 class: "circuit_open",
                 status: StatusCode::SERVICE_UNAVAILABLE,
@@ -59,7 +68,7 @@ impl Refusal {
         Self { class: "unsupported", status: StatusCode::BAD_REQUEST, verdict, source: Some(source) }
     }
 
-    /// Of two, the one that ends sooner; a target that does not speak the dialect counts only where all are so.
+    /// Of two, the one that ends sooner; a target that cannot take the call counts only where all are so.
     pub(super) fn soonest(known: Option<Self>, other: Self) -> Self {
         let Some(known) = known else { return other };
         match (known.verdict.wait, other.verdict.wait) {
@@ -89,8 +98,9 @@ impl Refusal {
         let source = self.source.as_deref();
         let untranslatable =
             source.and_then(|source| find_cause::<Untranslatable>(source)).map(|why| why.code);
+        let incapable = source.and_then(|source| find_cause::<Incapable>(source)).map(Incapable::code);
         let code = match self.class {
-            "unsupported" => untranslatable.unwrap_or("unsupported_by_target"),
+            "unsupported" => untranslatable.or(incapable).unwrap_or("unsupported_by_target"),
             "cooling" => self.verdict.class.as_str(),
             other => other,
         };

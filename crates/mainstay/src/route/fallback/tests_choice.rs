@@ -198,11 +198,52 @@ async fn those_who_wait_for_an_open_circuit_send_no_more_than_its_probes_while_i
     a.assert_idle();
 }
 
+#[tokio::test(start_paused = true)]
+async fn odd_weights_are_no_trouble() {
+    let all = [well(), well(), well()];
+    let (fallback, _) = route(&[("a", &all[0]), ("b", &all[1]), ("c", &all[2])]);
+    for sticky in [None, Some(Sticky::User)] {
+        let weighted = |weights: &[u32]| {
+            fallback.clone().with_strategy(Strategy::Weighted(weights.into())).with_sticky(sticky.clone())
+        };
+        for _ in 0..20 {
+            // 0 comes last, in the order of the list; all 0 is the list itself; what is missing is 1, what is over is nobody's.
+            assert_eq!(served(&weighted(&[0, 1, 0]), chat()).await, "b");
+            assert_eq!(served(&weighted(&[0, 0, 0, 9]), chat()).await, "a");
+            assert_eq!(served(&weighted(&[0, 0]), chat()).await, "c");
+            assert_eq!(served(&weighted(&[0, u32::MAX, 0]), chat()).await, "b");
+        }
+    }
+    // One of weight 0 is asked all the same when the others fail.
+    all[1].replace([Play::error(500, "x")]);
+    all[2].replace([Play::error(500, "x")]);
+    let weighted = fallback.with_strategy(Strategy::Weighted([0, 1, 1].into()));
+    assert_eq!(served(&weighted, chat()).await, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_is_listed_twice_is_asked_twice_and_has_one_circuit() {
+    let a = Provider::new([Play::error(500, "x")]);
+    for strategy in [Strategy::Order, Strategy::Latency, Strategy::Weighted([1, 5].into())] {
+        let (fallback, _) = route(&[("a", &a), ("a", &a)]);
+        let before = a.calls();
+        let failed = fallback.with_strategy(strategy).oneshot(chat()).await.unwrap_err();
+        let failed = failed.downcast::<CallFailed>().unwrap();
+        assert_eq!((a.calls() - before, failed.tries, failed.attempts.len()), (2, 2, 2));
+        a.breaker.force_open();
+        let (fallback, _) = route(&[("a", &a), ("a", &a)]);
+        let failed = fallback.oneshot(chat()).await.unwrap_err().downcast::<CallFailed>().unwrap();
+        assert_eq!((failed.tries, failed.code), (0, Some("circuit_open")));
+        a.breaker.force_close();
+    }
+}
+
 #[test]
 fn a_route_in_order_makes_no_list_of_its_own() {
     let watch = Arc::new(Watch::default());
     let fallback = Fallback::new([well().target("a", &watch), well().target("b", &watch)]);
     let (parts, body) = chat().into_parts();
-    let targets = order::targets(fallback.settings(), &parts.headers, &body, None);
+    let targets =
+        order::targets(fallback.settings(), &parts.headers, &body, crate::route::target::Asks::default());
     assert!(std::ptr::eq(targets.as_ptr(), fallback.targets().as_ptr()));
 }

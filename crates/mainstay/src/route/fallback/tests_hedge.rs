@@ -181,6 +181,33 @@ async fn streams_are_never_mixed_whichever_wins() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_is_billed_once_whoever_wins() {
+    let told = |text: &str, tokens: u64| {
+        let body = serde_json::json!({
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
+        });
+        Play::json(200, body.to_string())
+    };
+    for (first, second, winner, tokens) in [(9, 1, "b", 200), (3, 9, "a", 100)] {
+        let a = Provider::new([told("a", 100).after(SECOND * first)]);
+        let b = Provider::new([told("b", 200).after(SECOND * second)]);
+        let (fallback, _) = hedged(&a, &b);
+        let (cell, log) = (crate::judge::UsageCell::default(), crate::route::AttemptLog::default());
+        let mut request = chat();
+        request.extensions_mut().insert(cell.clone());
+        request.extensions_mut().insert(log.clone());
+        fallback.oneshot(request).await.unwrap().into_body().collect().await.unwrap();
+        assert_eq!(cell.get().input, Some(tokens));
+        let spent = log.spent();
+        assert_eq!(
+            (spent.len(), spent[0].target.to_string(), spent[0].usage.input),
+            (1, winner.into(), Some(tokens))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_caller_that_leaves_drops_both() {
     for after in [1, 3, 5] {
         let (a, b) = (Provider::new([answer("a", 9)]), Provider::new([answer("b", 9)]));

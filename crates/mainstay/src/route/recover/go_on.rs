@@ -19,6 +19,8 @@ pub(in super::super) struct Continue {
     run: Run,
     /// Who speaks now.
     pub(super) from: Arc<TargetName>,
+    /// A target at which a try was made, to be charged if another call follows on its failure.
+    asked: Option<Target>,
     rest: Vec<Target>,
     usage: UsageCell,
 }
@@ -31,12 +33,12 @@ pub(super) struct Continued {
 }
 
 impl Continue {
-    pub(in super::super) fn new(mut run: Run, from: Arc<TargetName>, rest: &[Target]) -> Box<Self> {
+    pub(in super::super) fn new(mut run: Run, from: &Target, rest: &[Target]) -> Box<Self> {
         let usage = run
             .parts()
             .map(|parts| parts.extensions.get_or_insert_default::<UsageCell>().clone())
             .unwrap_or_default();
-        Box::new(Self { run, from, rest: rest.to_vec(), usage })
+        Box::new(Self { run, from: from.name.clone(), asked: Some(from.clone()), rest: rest.to_vec(), usage })
     }
 
     /// Why nobody can go on, whatever was said so far.
@@ -78,6 +80,10 @@ impl Continue {
             }
             let mut again = false;
             loop {
+                // To go on elsewhere is what a fallback is, and to ask once more what a retry is.
+                if let Some(failed) = self.asked.take() {
+                    self.run.charge(&failed);
+                }
                 let prefilled = asked.is_some();
                 let Some(request) = asked.take().or_else(|| self.plain(&model, again)) else {
                     return Err(self);
@@ -87,7 +93,9 @@ impl Continue {
                         let how = if prefilled { "behind the partial answer" } else { "from the start" };
                         tracing::info!(from = %self.from, to = %target.name, how, bytes = text.len(), "a cut stream goes on");
                         self.tell(Some(&target.name));
+                        self.run.log.note_seam();
                         self.from = target.name.clone();
+                        self.asked = Some(target);
                         let body = response.into_body();
                         return Ok(Continued { body, splice, plan: self });
                     }
@@ -95,6 +103,7 @@ impl Continue {
                     Outcome::Answered(_) => break,
                     Outcome::Failed(verdict, source) => {
                         self.run.note_failure(&all, &target, model.clone(), &verdict, source.as_ref());
+                        self.asked = (verdict.class != Class::Rejected).then(|| target.clone());
                         if !prefilled || !matches!(verdict.class, Class::InvalidRequest) {
                             break;
                         }
@@ -148,7 +157,7 @@ impl Continue {
 }
 
 /// Whether a reply is a stream of events.
-pub(super) fn is_stream<'a>(headers: impl Into<&'a HeaderMap>) -> bool {
+pub(in super::super) fn is_stream<'a>(headers: impl Into<&'a HeaderMap>) -> bool {
     let kind = headers.into().get(header::CONTENT_TYPE).map(|kind| kind.as_bytes().trim_ascii_start());
     let stream = b"text/event-stream";
     kind.and_then(|kind| kind.get(..stream.len())).is_some_and(|kind| kind.eq_ignore_ascii_case(stream))

@@ -29,5 +29,5 @@ mod tests;
 
 pub use self::body::RecoverBody;
 pub use self::error::RecoveryFailed;
-pub(super) use self::go_on::Continue;
+pub(super) use self::go_on::{Continue, is_stream};
 pub use self::request::Prefill;

@@ -63,9 +63,13 @@ impl Events {
             events.push(Event::Start { id, model, created });
         }
         let choice = choices.into_iter().flat_map(Json::each);
-        let first = choice.clone().find(|choice| choice.get("index").and_then(Json::count).unwrap_or(0) == 0);
-        if let Some(choice) = first {
-            self.read_choice(choice, events)?;
+        for choice in choice {
+            let [index, delta, message, reason] = choice.pick(["index", "delta", "message", "finish_reason"]);
+            // The first of several: one was asked for.
+            if index.and_then(Json::count).unwrap_or(0) == 0 {
+                self.read_choice(delta.or(message), reason, events)?;
+                break;
+            }
         }
         if let Some(usage) = usage.filter(|usage| usage.is_object()) {
             events.push(Event::Tokens(read_tokens(usage)));
@@ -73,11 +77,16 @@ impl Events {
         Ok(())
     }
 
-    fn read_choice<'a>(&mut self, choice: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
-        if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
+    fn read_choice<'a>(
+        &mut self,
+        delta: Option<Json<'a>>,
+        reason: Option<Json<'a>>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<(), &'static str> {
+        if let Some(delta) = delta {
             self.read_delta(delta, events)?;
         }
-        if let Some(reason) = choice.get("finish_reason").and_then(Json::text) {
+        if let Some(reason) = reason.and_then(Json::text) {
             if let Some(reason) = Finish::of_reason(&reason) {
                 events.push(Event::Finish { reason, stop: None });
             }

@@ -41,6 +41,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             }
             "functions" if !value.is_null() => {
                 for (at, function) in form::list("functions", value)?.enumerate() {
+                    request.room("functions")?;
                     request.tools.push(function_tool(&format!("functions[{at}]"), function)?);
                 }
             }
@@ -111,8 +112,8 @@ fn read_message<'a>(
 ) -> Result<(), Refused> {
     request.room(at)?;
     let message = form::object(at, message)?;
-    let role = message.get("role").and_then(Json::text);
-    let content = message.get("content");
+    let [role, content] = message.pick(["role", "content"]);
+    let role = role.and_then(Json::text);
     match role.as_deref() {
         Some("system" | "developer") => {
             for part in read_content(at, content, request)? {

@@ -7,7 +7,7 @@ use crate::{
         event::{Answer, Event, Piece, Tokens},
         form::Wishes,
         json::Json,
-        messages::write_input,
+        messages::{is_input, write_input},
         out::Out,
     },
 };
@@ -41,6 +41,8 @@ pub(in crate::translate) fn write_answer(
                 out.open('{').key("text").pieces([&**text]).field_raw("thought", "true").close('}');
             }
             Piece::Thought(_) => {}
+            // There was no room for the rest of it, and half an object is none.
+            Piece::Call { arguments, .. } if answer.reason() == Finish::Length && !is_input(arguments) => {}
             Piece::Call { id, name, arguments, .. } => write_call(id, name, arguments, out)?,
         }
     }
@@ -92,13 +94,19 @@ pub(super) fn write_tokens(tokens: &Tokens, out: &mut Out) {
 }
 
 pub(super) fn read_tokens(usage: Json<'_>) -> Tokens {
-    let count = |name: &str| usage.get(name).and_then(Json::count);
+    const NAMES: [&str; 5] = [
+        "promptTokenCount",
+        "toolUsePromptTokenCount",
+        "candidatesTokenCount",
+        "thoughtsTokenCount",
+        "cachedContentTokenCount",
+    ];
+    let [prompt, tools, candidates, thoughts, cached] = usage.pick(NAMES).map(|count| count?.count());
     let sum = |a: Option<u64>, b: Option<u64>| [a, b].into_iter().flatten().reduce(u64::saturating_add);
-    let thoughts = count("thoughtsTokenCount");
     Tokens {
-        input: sum(count("promptTokenCount"), count("toolUsePromptTokenCount")),
-        output: sum(count("candidatesTokenCount"), thoughts),
-        cached: count("cachedContentTokenCount"),
+        input: sum(prompt, tools),
+        output: sum(candidates, thoughts),
+        cached,
         cache_write: None,
         thoughts,
     }

@@ -1,6 +1,6 @@
 //! Streams of `streamGenerateContent`.
 
-use super::answer::{read_tokens, reason, write_call, write_names, write_tokens};
+use super::answer::{self, read_tokens, write_call, write_names, write_tokens};
 use crate::{
     dialect::Finish,
     translate::{
@@ -8,6 +8,7 @@ use crate::{
         event::{Event, Tokens, WholeCalls, conclude, filled},
         form::Wishes,
         json::Json,
+        messages::is_input,
         out::Out,
     },
 };
@@ -33,42 +34,46 @@ impl Events {
         if !response.is_object() {
             return Err("an event of its stream is no object");
         }
+        let [id, model, feedback, candidates, usage] =
+            response.pick(["responseId", "modelVersion", "promptFeedback", "candidates", "usageMetadata"]);
         if !std::mem::replace(&mut self.started, true) {
-            let id = response.get("responseId").and_then(Json::text);
-            let model = response.get("modelVersion").and_then(Json::text);
+            let (id, model) = (id.and_then(Json::text), model.and_then(Json::text));
             self.calls = WholeCalls::of(id.as_deref().unwrap_or_default());
             events.push(Event::Start { id, model, created: None });
         }
-        let blocked = response.get("promptFeedback").and_then(|feedback| feedback.get("blockReason"));
-        if blocked.is_some() {
+        if feedback.and_then(|feedback| feedback.get("blockReason")).is_some() {
             events.push(Event::Finish { reason: Finish::ContentFilter, stop: None });
         }
-        let candidates = response.get("candidates").into_iter().flat_map(Json::each);
-        for candidate in candidates.filter(|one| one.get("index").and_then(Json::count).unwrap_or(0) == 0) {
-            let parts = candidate.get("content").and_then(|content| content.get("parts"));
+        for candidate in candidates.into_iter().flat_map(Json::each) {
+            let [index, content, reason] = candidate.pick(["index", "content", "finishReason"]);
+            if index.and_then(Json::count).unwrap_or(0) != 0 {
+                continue;
+            }
+            let parts = content.and_then(|content| content.get("parts"));
             for part in parts.into_iter().flat_map(Json::each) {
                 self.read_part(part, events)?;
             }
-            if let Some(reason) = candidate.get("finishReason").and_then(Json::text) {
+            if let Some(reason) = reason.and_then(Json::text) {
                 if let Some(reason) = Finish::of_reason(&reason) {
                     events.push(Event::Finish { reason, stop: None });
                 }
             }
         }
-        if let Some(usage) = response.get("usageMetadata") {
+        if let Some(usage) = usage {
             events.push(Event::Tokens(read_tokens(usage)));
         }
         Ok(())
     }
 
     fn read_part<'a>(&mut self, part: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
-        if let Some(text) = filled(part.get("text")) {
-            let thought = part.get("thought").and_then(Json::as_bool) == Some(true);
+        let [text, thought, function] = part.pick(["text", "thought", "functionCall"]);
+        if let Some(text) = filled(text) {
+            let thought = thought.and_then(Json::as_bool) == Some(true);
             events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
         }
-        let Some(function) = part.get("functionCall") else { return Ok(()) };
-        let name = function.get("name").and_then(Json::text);
-        self.calls.push(function.get("id"), name, function.get("args"), events)
+        let Some(function) = function else { return Ok(()) };
+        let [id, name, args] = function.pick(["id", "name", "args"]);
+        self.calls.push(id, name.and_then(Json::text), args, events)
     }
 
     pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {
@@ -201,13 +206,18 @@ impl Stream {
         if std::mem::replace(&mut self.ended, true) {
             return Ok(());
         }
+        let reason = conclude(self.finish, self.called, self.refused);
         for whole in std::mem::take(&mut self.open) {
+            // There was no room for the rest of it, and half an object is none.
+            if reason == Finish::Length && !is_input(&whole.arguments) {
+                continue;
+            }
             self.call(&whole, out)?;
         }
         out.event(None).open('{').key("candidates").open('[').open('{').key("content").open('{');
         out.key("parts").open('[').open('{').field_str("text", "").close('}').close(']');
         out.field_str("role", "model").close('}');
-        out.field_str("finishReason", reason(conclude(self.finish, self.called, self.refused)));
+        out.field_str("finishReason", answer::reason(reason));
         out.field_number("index", 0).close('}').close(']').key("usageMetadata");
         write_tokens(&self.tokens, out);
         write_names(self.id.as_deref(), self.model.as_deref(), out);

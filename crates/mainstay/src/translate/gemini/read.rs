@@ -9,10 +9,31 @@ use crate::translate::{
     },
     json::Json,
 };
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet, VecDeque},
+};
 
-/// Calls that wait for their results: id and name.
-type Open<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
+/// Calls that wait for their results. However many there are, each is looked at once.
+#[derive(Debug, Default)]
+struct Open<'a> {
+    /// Ids by the name of the tool, in the order of the calls.
+    ids: HashMap<Cow<'a, str>, VecDeque<Cow<'a, str>>>,
+    /// Those whose result named them: they wait no longer.
+    answered: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Open<'a> {
+    fn call(&mut self, id: Cow<'a, str>, name: Cow<'a, str>) {
+        self.ids.entry(name).or_default().push_back(id);
+    }
+
+    /// The first call of a tool that has no answer.
+    fn first(&mut self, name: &str) -> Option<Cow<'a, str>> {
+        let ids = self.ids.get_mut(name)?;
+        std::iter::from_fn(|| ids.pop_front()).find(|id| !self.answered.contains(id))
+    }
+}
 
 pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Request<'a>, Refused> {
     let mut request = Request { stream, stop_name: "generationConfig.stopSequences", ..Request::default() };
@@ -42,7 +63,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Req
         }
     }
     let contents = contents.ok_or_else(|| Refused::wrong("contents", "is missing"))?;
-    let mut open = Open::new();
+    let mut open = Open::default();
     // One content, or text, does for a list of it.
     let list = contents.items();
     let lone = list.is_none().then_some(contents);
@@ -142,7 +163,7 @@ fn read_part<'a>(
                     Some(args) => form::object(&param, args)?.raw(),
                     None => "{}",
                 };
-                open.push((id.clone(), name.clone()));
+                open.call(id.clone(), name.clone());
                 parts.push(Part::Call(Call { id, name, arguments: Cow::Borrowed(arguments) }));
             }
             "functionResponse" => parts.push(Part::Result(read_response(at, value, open)?)),
@@ -167,13 +188,14 @@ fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<T
     let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
     let name = form::decoded(&param, name)?;
     let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
-    let found = match &id {
-        Some(id) => open.iter().position(|(other, _)| other == id),
+    let id = match id {
+        Some(id) => {
+            open.answered.insert(id.clone());
+            id
+        }
         // Without an id it answers the first call of that name that has no answer.
-        None => open.iter().position(|(_, other)| *other == name),
+        None => open.first(&name).ok_or_else(|| Refused::wrong(&*param, "answers no call"))?,
     };
-    let call = found.map(|at| open.remove(at).0);
-    let id = id.or(call).ok_or_else(|| Refused::wrong(&*param, "answers no call"))?;
     let response = get(value, "response");
     // The words in it, where it holds nothing else.
     let mut fields = response.into_iter().flat_map(Json::fields);

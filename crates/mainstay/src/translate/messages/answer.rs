@@ -75,6 +75,8 @@ pub(in crate::translate) fn write_answer(
                 out.field_str("signature", "").close('}');
             }
             Piece::Thought(_) => {}
+            // There was no room for the rest of it, and half an object is none.
+            Piece::Call { arguments, .. } if answer.reason() == Finish::Length && !is_input(arguments) => {}
             Piece::Call { id, name, arguments, .. } => {
                 out.open('{').field_str("type", "tool_use").field_str("id", &fit_id(id, IdStyle::Word));
                 out.field_str("name", name).key("input");
@@ -89,6 +91,11 @@ pub(in crate::translate) fn write_answer(
     write_tokens(&answer.tokens, out);
     out.close('}');
     Ok(())
+}
+
+/// Whether arguments can be written as an object.
+pub(in crate::translate) fn is_input(arguments: &str) -> bool {
+    write_input(arguments, &mut Out::default()).is_ok()
 }
 
 /// Arguments, which are text inside a JSON string, as the object that they spell.

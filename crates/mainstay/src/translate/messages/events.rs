@@ -28,8 +28,9 @@ impl Events {
         data: Json<'a>,
         events: &mut Vec<Event<'a>>,
     ) -> Result<(), &'static str> {
-        let kind = data.get("type").and_then(Json::text);
-        let index = data.get("index").and_then(Json::count).unwrap_or(0);
+        let [kind, index, delta] = data.pick(["type", "index", "delta"]);
+        let kind = kind.and_then(Json::text);
+        let index = index.and_then(Json::count).unwrap_or(0);
         match kind.as_deref().unwrap_or(name) {
             "message_start" => {
                 let Some(message) = data.get("message") else { return Ok(()) };
@@ -48,7 +49,7 @@ impl Events {
                 }
             }
             "content_block_delta" => {
-                let Some(delta) = data.get("delta") else { return Ok(()) };
+                let Some(delta) = delta else { return Ok(()) };
                 match delta.get("type").and_then(Json::text).as_deref() {
                     Some("text_delta") => events.extend(filled(delta.get("text")).map(Event::Text)),
                     Some("thinking_delta") => {
@@ -63,7 +64,6 @@ impl Events {
                 }
             }
             "message_delta" => {
-                let delta = data.get("delta");
                 let reason = delta.and_then(|delta| delta.get("stop_reason")?.text());
                 if let Some(reason) = reason.and_then(|reason| Finish::of_reason(&reason)) {
                     let stop = filled(delta.and_then(|delta| delta.get("stop_sequence")));

@@ -2,7 +2,10 @@
 
 use crate::translate::{
     error::{Losses, Refused},
-    form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult},
+    form::{
+        Choice, Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source, ToolResult,
+        Turn,
+    },
     json::Lit,
     out::{Out, safe},
     parts::{
@@ -63,8 +66,9 @@ pub(in crate::translate) fn write(
         return Err(wordless());
     }
     write_tools(request, losses, out)?;
-    write_sampling(request, losses, out)?;
-    write_output(request, model, max_tokens, losses, out)?;
+    let thinking = Thinking::of(request, model, max_tokens);
+    write_sampling(request, thinking, losses, out)?;
+    write_output(request, thinking, losses, out)?;
     if let Some(user) = request.user {
         out.key("metadata").open('{').field_lit("user_id", user).close('}');
     }
@@ -211,9 +215,51 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
     Ok(())
 }
 
-fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    write_up_to_one("temperature", request.temperature, losses, out)?;
-    write_numbers([("top_p", request.top_p), ("top_k", request.top_k)], out);
+/// What a request says of sampling, as far as it can stand beside its thinking.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::translate) struct Sampling<'a> {
+    pub(in crate::translate) temperature: Option<Number<'a>>,
+    pub(in crate::translate) top_p: Option<Number<'a>>,
+    pub(in crate::translate) top_k: Option<Number<'a>>,
+}
+
+impl<'a> Sampling<'a> {
+    /// Gives up what cannot. Anthropic's page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
+    pub(in crate::translate) fn beside(
+        thinking: Thinking,
+        request: &Request<'a>,
+        losses: &mut Losses,
+    ) -> Result<Self, Refused> {
+        let Request { temperature, top_p, top_k, .. } = *request;
+        if thinking == Thinking::Silent {
+            return Ok(Self { temperature, top_p, top_k });
+        }
+        if let Some(temperature) = temperature.filter(|temperature| temperature.value() != 1.0) {
+            losses.because(temperature.name, "it takes none but 1 where it is to think")?;
+        }
+        if let Some(top_p) = top_p.filter(|top_p| top_p.value() < 0.95) {
+            losses.because(top_p.name, "it takes 0.95 at least where it is to think")?;
+        }
+        if let Some(top_k) = top_k {
+            losses.because(top_k.name, "it takes none where it is to think")?;
+        }
+        Ok(Self {
+            temperature: temperature.filter(|temperature| temperature.value() == 1.0),
+            top_p: top_p.filter(|top_p| top_p.value() >= 0.95),
+            top_k: None,
+        })
+    }
+}
+
+fn write_sampling(
+    request: &Request<'_>,
+    thinking: Thinking,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
+    let Sampling { temperature, top_p, top_k } = Sampling::beside(thinking, request, losses)?;
+    write_up_to_one("temperature", temperature, losses, out)?;
+    write_numbers([("top_p", top_p), ("top_k", top_k)], out);
     let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
     if !blank.is_empty() {
         losses.because(request.stop_name, "a stop sequence must be more than blanks")?;
@@ -230,12 +276,10 @@ fn write_sampling(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> 
 
 fn write_output(
     request: &Request<'_>,
-    model: &str,
-    max_tokens: u64,
+    thinking: Thinking,
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let thinking = Thinking::of(request.reasoning, model, max_tokens);
     thinking.write(out);
     let schema = match &request.format {
         None => None,
@@ -291,7 +335,17 @@ impl Thinking {
         if let Thinking::Effort(effort) = self { effort } else { None }
     }
 
-    pub(in crate::translate) fn of(reasoning: Reasoning, model: &str, max_tokens: u64) -> Self {
+    /// What a request comes to for `model`, whose answer may have `max_tokens`.
+    pub(in crate::translate) fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
+        // A tool that must be called is called without a thought: the two are refused together.
+        let forced = matches!(
+            request.choice,
+            Some(Choice::Any | Choice::Tool(_) | Choice::Among { must: true, .. }) if !request.tools.is_empty()
+        );
+        if forced {
+            return Thinking::Silent;
+        }
+        let reasoning: Reasoning = request.reasoning;
         let effort = match (reasoning.effort, reasoning.budget) {
             (Some(Effort::None), _) | (None, Some(0)) => return Thinking::Silent,
             (None, None) if reasoning.adaptive => None,
@@ -299,6 +353,9 @@ impl Thinking {
             (Some(effort), _) => Some(effort),
             (None, Some(budget)) => Some(Effort::of_budget(budget)),
         };
+        if by_budget(model) && awaits_thought(&request.turns) {
+            return Thinking::Silent;
+        }
         if by_budget(model) {
             // At least 1024, and less than what the whole answer may have; half of that must be left for words.
             let wish = reasoning.budget.or(effort.map(Effort::budget)).unwrap_or(8192);
@@ -316,6 +373,12 @@ impl Thinking {
             Effort::Max => "max",
         }))
     }
+}
+
+/// Whether the last turn holds results of calls that were made after thoughts, if after any: those did not survive the
+/// caller's dialect. Models that are told a budget refuse such a call when it begins with no thinking block.
+fn awaits_thought(turns: &[Turn<'_>]) -> bool {
+    turns.last().is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, Part::Result(_))))
 }
 
 /// Whether the model is of those that are told a budget of tokens and know no effort: up to Claude 4.5.

@@ -27,16 +27,17 @@ impl Events {
         data: Json<'a>,
         events: &mut Vec<Event<'a>>,
     ) -> Result<(), &'static str> {
-        let kind = data.get("type").and_then(Json::text);
-        let index = data.get("output_index").and_then(Json::count).unwrap_or(0);
+        let [kind, index, delta] = data.pick(["type", "output_index", "delta"]);
+        let kind = kind.and_then(Json::text);
+        let index = index.and_then(Json::count).unwrap_or(0);
         match kind.as_deref().unwrap_or(name) {
             "response.created" | "response.in_progress" | "response.queued" => {
                 self.start(data.get("response"), events);
             }
-            "response.output_text.delta" => events.extend(filled(data.get("delta")).map(Event::Text)),
-            "response.refusal.delta" => events.extend(filled(data.get("delta")).map(Event::Refusal)),
+            "response.output_text.delta" => events.extend(filled(delta).map(Event::Text)),
+            "response.refusal.delta" => events.extend(filled(delta).map(Event::Refusal)),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                events.extend(filled(data.get("delta")).map(Event::Thought));
+                events.extend(filled(delta).map(Event::Thought));
             }
             "response.output_item.added" => {
                 if let Some(item) = data.get("item").filter(|item| is_call(*item)) {
@@ -51,7 +52,7 @@ impl Events {
             }
             kind @ ("response.function_call_arguments.delta" | "response.function_call_arguments.done") => {
                 let whole = kind.ends_with("done");
-                let text = filled(data.get(if whole { "arguments" } else { "delta" }));
+                let text = filled(if whole { data.get("arguments") } else { delta });
                 let call = self.calls.iter_mut().find(|(call, _)| *call == index);
                 if let (Some(text), Some((_, begun))) = (text, call) {
                     // The whole repeats the pieces, where there were any.

@@ -4,6 +4,7 @@ mod arbitrary;
 mod layer;
 mod requests;
 mod roundtrip;
+mod spec;
 mod streams;
 mod targets;
 

@@ -381,3 +381,26 @@ fn what_a_hostile_data_url_holds_stays_inside_its_string() {
     assert_eq!(parts.len(), 1);
     assert_eq!(parts[0]["source"]["data"], "AA\"},{\"type\":\"text\\");
 }
+
+#[test]
+fn a_large_request_costs_its_own_size_once_more_and_little_besides() {
+    let image = "iVBORw0KGgoA".repeat(8_500);
+    let image = json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}});
+    let mut parts =
+        vec![json!({"type": "text", "text": "Once \u{201c}upon\u{201d}\na time, ".repeat(40_000)})];
+    parts.extend(vec![image; 10]);
+    let chat = json!({"model": "m", "messages": [{"role": "user", "content": parts}]});
+    for from in APIS {
+        let body =
+            if from == Api::Chat { chat.clone() } else { to(&layer_for(from), Api::Chat, &chat).unwrap() };
+        let body = body.to_string();
+        for to in APIS.into_iter().filter(|to| *to != from) {
+            // The copy that the call has of the body is part of it.
+            let held = allocation_counter::measure(|| {
+                translated(&layer_for(to), path_of(from), body.as_bytes()).unwrap();
+            });
+            let share = held.bytes_max as f64 / body.len() as f64;
+            assert!(share <= 2.2, "{from:?} to {to:?}: {share}");
+        }
+    }
+}

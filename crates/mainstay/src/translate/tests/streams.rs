@@ -302,6 +302,25 @@ fn a_call_that_is_cut_is_not_closed() {
 }
 
 #[test]
+fn an_event_that_cannot_be_written_whole_is_not_written_at_all() {
+    let call = |arguments: &str| {
+        let function = json!({"name": "f", "arguments": arguments});
+        crate::sse::Event::new(
+            "",
+            json!({"choices": [{"index": 0, "delta": {"content": "so", "tool_calls": [{"index": 0, "id": "a", "function": function}]}}]})
+                .to_string(),
+        )
+    };
+    // A list, where an object is due.
+    let mut translator = StreamTranslator::new(Api::Chat, Api::Gemini, WISHES);
+    let mut out = Out::default();
+    translator.event(&call("[1]"), &mut out).unwrap_err();
+    let all = events(&out.finish());
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].1["candidates"][0]["content"]["parts"][0]["text"], "so");
+}
+
+#[test]
 fn tool_calls_without_ids_get_one_each() {
     let stream = [
         chunk(json!({"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]})),
@@ -336,4 +355,72 @@ fn thoughts_are_shown_to_messages_callers_that_asked_for_them_only() {
     let event = crate::sse::Event::new("", r#"{"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}"#);
     translator.event(&event, &mut out).unwrap();
     assert!(!out.finish().contains("thinking"));
+}
+
+#[test]
+fn pitfall_40_two_calls_may_be_told_in_turns_and_ids_beat_indexes() {
+    let begin = |index: u64, id: &str, name: &str, arguments: &str| {
+        let function = json!({"name": name, "arguments": arguments});
+        chunk(json!({"tool_calls": [{"index": index, "id": id, "function": function}]}))
+    };
+    let more = |index: u64, arguments: &str| {
+        chunk(json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}))
+    };
+    let end = event(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}));
+    let in_turns = [
+        begin(0, "a", "f", "{\"x\":"),
+        begin(1, "b", "g", "{\"y\":"),
+        more(0, "1}"),
+        more(1, "2}"),
+        end.clone(),
+    ];
+    let of_one_index = [begin(0, "a", "f", "{\"x\":1}"), begin(0, "b", "g", "{\"y\":2}"), end];
+    for stream in [in_turns.concat(), of_one_index.concat()] {
+        for to in [Api::Messages, Api::Responses] {
+            let calls = &said(to, &whole(Api::Chat, to, &stream))["calls"];
+            assert_eq!(*calls, json!([["a", "f", {"x": 1}], ["b", "g", {"y": 2}]]), "{to:?}: {stream}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_there_was_no_room_for_is_left_out_where_it_must_be_whole() {
+    let body = |finish: &str| {
+        let function = json!({"name": "f", "arguments": "{\"city\": \"Par"});
+        json!({"choices": [{"index": 0, "finish_reason": finish, "message":
+            {"content": "so", "tool_calls": [{"id": "a", "type": "function", "function": function}]}}]})
+        .to_string()
+    };
+    let translated = |to: Api, stream: bool, finish: &str| {
+        translate_answer(Api::Chat, to, WISHES, stream, "", body(finish).as_bytes())
+    };
+    for to in [Api::Messages, Api::Gemini] {
+        let whole = translated(to, false, "length").unwrap();
+        assert!(whole.contains("so") && !whole.contains("Par"), "{to:?}: {whole}");
+        assert!(whole.contains(if to == Api::Gemini { "MAX_TOKENS" } else { "max_tokens" }), "{whole}");
+        assert!(translated(to, false, "tool_calls").is_err(), "{to:?}");
+    }
+    let stream = translated(Api::Gemini, true, "length").unwrap();
+    assert!(stream.contains("MAX_TOKENS") && !stream.contains("functionCall"), "{stream}");
+    // Text may end anywhere.
+    assert!(translated(Api::Responses, false, "length").unwrap().contains("Par"));
+}
+
+#[test]
+fn a_stream_is_the_same_cut_at_any_byte_and_at_all_of_them() {
+    for from in APIS {
+        let stream = sample(from);
+        let wholes = APIS.map(|to| regex_free(&whole(from, to, &stream)));
+        // To another dialect at each place: to each of them takes a minute.
+        for at in 1..stream.len() {
+            let (one, other) = stream.as_bytes().split_at(at);
+            let to = at % APIS.len();
+            let cut = translate(from, APIS[to], &[one, other]).unwrap();
+            assert_eq!(regex_free(&cut), wholes[to], "{from:?} to {:?}, cut at {at}", APIS[to]);
+        }
+        let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+        for (to, whole) in APIS.into_iter().zip(&wholes) {
+            assert_eq!(regex_free(&translate(from, to, &bytes).unwrap()), *whole, "{from:?} to {to:?}");
+        }
+    }
 }

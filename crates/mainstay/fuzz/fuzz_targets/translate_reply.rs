@@ -1,0 +1,4 @@
+//! See `mainstay_fuzz::translate_reply` for what must hold.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mainstay_fuzz::translate_reply::check(data));

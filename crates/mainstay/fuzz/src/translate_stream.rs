@@ -1,0 +1,52 @@
+//! Streams, from each dialect to each other.
+//!
+//! First line: the letters of the caller and of the provider (see [`crate::translate`]), `*` for a stream that is made of the bytes
+//! that follow (see [`crate::grammar`]) or any other byte, and lengths of pieces. Otherwise the rest is the stream.
+//!
+//! - Every event that is written holds JSON, and all of them are not much longer than what was read.
+//! - They are the same wherever the stream is cut.
+
+use crate::{grammar, input, translate};
+use bytes::Bytes;
+
+/// Feeds one case.
+pub fn check(data: &[u8]) {
+    let Some((line, rest)) = input::split(data) else { return };
+    let &[caller, target, ref how @ ..] = line else { return };
+    if caller == target || caller == b'r' && target == b'c' {
+        return;
+    }
+    let made = how.first() == Some(&b'*');
+    let stream = if made { grammar::stream(rest).into_bytes() } else { rest.to_vec() };
+    let (written, whole) = translated(caller, target, vec![Bytes::copy_from_slice(&stream)]);
+    translate::assert_events(&written);
+    // The last event of Responses repeats all that was said.
+    assert!(written.len() <= stream.len() * 60 + 8192, "{} of {}", written.len(), stream.len());
+    let pieces = input::pieces(&stream, how.get(1..).unwrap_or_default());
+    let (again, still_whole) = translated(caller, target, pieces);
+    assert_eq!(whole, still_whole);
+    let (written, again) = (timeless(&written), timeless(&again));
+    // An answer that breaks off has said as much as had come whole, in pieces as in one.
+    assert_eq!(written, again);
+}
+
+fn translated(caller: u8, target: u8, pieces: Vec<Bytes>) -> (Bytes, bool) {
+    // Ids that the provider does not give are drawn: the same ones both times.
+    fastrand::seed(7);
+    let (_, path) = translate::paths(caller);
+    let asked = translate::hello(caller, true);
+    let reply = (200, "text/event-stream", pieces);
+    let outcome =
+        translate::call(path, translate::kind(target), false, asked.as_bytes(), reply).expect("a call");
+    outcome.reply.expect("a stream is handed on at its head")
+}
+
+/// Without the times, which are those of the clock where the provider gives none.
+fn timeless(stream: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stream);
+    let mut parts = text.split("\"created");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        all + part.trim_start_matches(|c: char| c.is_ascii_digit() || "_at\":".contains(c))
+    })
+}

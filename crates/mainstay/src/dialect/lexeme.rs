@@ -1,0 +1,96 @@
+//! Where a string or a number of JSON ends, and whether it is well-formed: just what a parser would say of it, eight bytes at
+//! a time.
+
+/// The bytes of a well-formed string up to the quote that closes it.
+pub(super) fn string_len(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let mut is_ascii = true;
+    loop {
+        let rest = bytes.get(at..)?;
+        if let Some(eight) = rest.first_chunk() {
+            let plain = plain_bytes(u64::from_le_bytes(*eight));
+            at += plain;
+            if plain == 8 {
+                continue;
+            }
+        }
+        match bytes.get(at..)? {
+            [b'"', ..] => break,
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
+            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => {
+                at += 6
+            }
+            [b'\\', ..] | [] => return None,
+            [byte, ..] if *byte < 0x20 => return None,
+            [byte, ..] if !byte.is_ascii() => {
+                is_ascii = false;
+                at += bytes.get(at..)?.iter().take_while(|byte| !byte.is_ascii()).count();
+            }
+            _ => at += 1,
+        }
+    }
+    (is_ascii || std::str::from_utf8(bytes.get(..at)?).is_ok()).then_some(at)
+}
+
+/// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.
+fn plain_bytes(eight: u64) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    // Of each of these the lowest bit that is set is exact, and so it is of all of them together.
+    let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
+    let quote = zero(eight ^ (ONES * b'"' as u64));
+    let escape = zero(eight ^ (ONES * b'\\' as u64));
+    let control = eight.wrapping_sub(ONES * 0x20) & !eight;
+    let special = (quote | escape | control | eight) & HIGH;
+    special.trailing_zeros() as usize / 8
+}
+
+/// The digits of a whole number, as JSON has them.
+pub(super) fn number_len(bytes: &[u8]) -> Option<usize> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (digits == 1 || digits > 1 && bytes.first() != Some(&b'0')).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// By serde_json, as the full reading has it.
+    fn full(bytes: &[u8]) -> Option<usize> {
+        let quoted = [b"\"", bytes].concat();
+        let mut values =
+            serde_json::Deserializer::from_slice(&quoted).into_iter::<&serde_json::value::RawValue>();
+        values.next()?.ok().map(|raw| raw.get().len() - 2)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_string_ends_where_serde_says(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                &b"a"[..], b"words of text", b"\"", b"\\", b"\\n", b"\\\"", b"\\u00e9", b"\\ud83d", b"\\u12", b"\xc3\xa9",
+                b"\xff", b"\xe2\x82", b"\t", b"\n", b"\x1f", b"\x7f", b" ", b"!", b"#", b"[", b"]", b"\xf0\x9f\xaa\x90",
+            ]), 0..14),
+        ) {
+            let bytes = [&pieces.concat()[..], b"\""].concat();
+            prop_assert_eq!(string_len(&bytes), full(&bytes), "{}", bytes.escape_ascii());
+        }
+
+        #[test]
+        fn eight_bytes_are_plain_up_to_the_first_that_is_not(bytes in any::<[u8; 8]>()) {
+            let plain = |byte: &u8| matches!(byte, 0x20..0x80) && !b"\"\\".contains(byte);
+            prop_assert_eq!(plain_bytes(u64::from_le_bytes(bytes)), bytes.iter().take_while(|byte| plain(byte)).count());
+        }
+    }
+
+    #[test]
+    fn a_number_is_what_json_takes_for_one() {
+        for (bytes, len) in
+            [("0,", Some(1)), ("12}", Some(2)), ("012", None), (",", None), ("", None), ("-1", None)]
+        {
+            assert_eq!(number_len(bytes.as_bytes()), len, "{bytes}");
+        }
+    }
+}

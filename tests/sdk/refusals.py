@@ -1,0 +1,45 @@
+"""The cells of the matrix that must be a 400, and the field that it names.
+
+What a target cannot take is refused before anything is sent; a cell that is not here must be an answer.
+"""
+
+# Kinds that speak OpenAI's chat completions.
+CHAT = (
+    "openai azure-openai openrouter deepseek mistral groq cohere bedrock vllm ollama llama-cpp lm-studio together xai fireworks"
+).split()
+# Those of them that have Responses besides.
+BOTH = "openai azure-openai openrouter groq vllm ollama llama-cpp lm-studio xai fireworks".split()
+OPENAI = [*CHAT, "openai-responses"]
+OTHERS = ["anthropic", "gemini"]
+
+UNSUPPORTED = "unsupported_by_target"
+
+REFUSALS = {
+    # They look at no addresses but Google's.
+    "chat_image_address": [(["gemini"], "messages[0].content[1].image_url")],
+    "chat_two_answers": [([*OTHERS, "openai-responses"], "n")],
+    "chat_logprobs": [([*OTHERS, "openai-responses"], "logprobs")],
+    "chat_one_tool_at_a_time": [(["gemini"], "parallel_tool_calls")],
+    "chat_seed": [(["anthropic", "openai-responses"], "seed")],
+    "chat_stop": [(["openai-responses"], "stop")],
+    "chat_verbosity": [([*OTHERS, "openai-responses"], "verbosity")],
+    "chat_sound": [(["anthropic", "openai-responses"], "messages[0].content[1].input_audio")],
+    "embeddings": [(OTHERS, UNSUPPORTED)],
+    "responses_server_tool": [([kind for kind in CHAT if kind not in BOTH] + OTHERS, "tools[0]")],
+    "responses_continued": [([kind for kind in CHAT if kind not in BOTH] + OTHERS, "previous_response_id")],
+    "messages_stop": [(["openai-responses"], "stop_sequences")],
+    "messages_top_k": [(OPENAI, "top_k")],
+    "messages_server_tool": [([*OPENAI, "gemini"], "tools[0]")],
+    "messages_count_tokens": [([*OPENAI, "gemini"], UNSUPPORTED)],
+    "gemini_stop": [(["openai-responses"], "generationConfig.stopSequences")],
+    "gemini_json": [(["anthropic"], "generationConfig.responseMimeType")],
+    "gemini_top_k": [(OPENAI, "generationConfig.topK")],
+    "gemini_safety": [([*OPENAI, "anthropic"], "safetySettings")],
+    "gemini_count_tokens": [([*OPENAI, "anthropic"], UNSUPPORTED)],
+    "gemini_embeddings": [([*OPENAI, "anthropic"], UNSUPPORTED)],
+}
+
+
+def refusal(row, column):
+    """The field, or None where an answer is due."""
+    return next((param for columns, param in REFUSALS.get(row, ()) if column in columns), None)

@@ -1,0 +1,42 @@
+"""What the rows of the matrix share: what the scripted providers say, and small checks."""
+
+import base64
+
+SAID = "Hello from the script."
+PARIS = "What is the weather in Paris?"
+BOTH = "What is the weather in Paris and in Rome?"
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+# The smallest PNG there is, one transparent pixel.
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+PNG64 = base64.b64encode(PNG).decode()
+PDF64 = base64.b64encode(b"%PDF-1.4 nothing in it").decode()
+# Kinds whose thoughts nobody gets to see.
+HIDDEN = ("openai", "azure-openai")
+
+
+def equal(got, want):
+    if got != want:
+        raise AssertionError(f"wanted {want!r}, got {got!r}")
+
+
+def raises(kind, call):
+    """The error, when the call raises exactly that type."""
+    try:
+        call()
+    except Exception as error:
+        if type(error) is not kind:
+            raise AssertionError(f"wanted {kind.__name__}, got {type(error).__name__}: {error}") from error
+        return error
+    raise AssertionError(f"wanted {kind.__name__}, got an answer")
+
+
+def thinks(model):
+    """Whether the model's thoughts are to be seen."""
+    return model.removeprefix("m-") not in HIDDEN
