@@ -17,6 +17,7 @@ pub(super) struct ProviderParts<'a> {
     pub(super) settings: &'a settings::Provider,
     pub(super) client: Client,
     pub(super) endpoint: EndpointLayer,
+    /// On where the endpoint signs.
     pub(super) hash: PayloadHashLayer,
     pub(super) places: ConcurrencyLimit,
     pub(super) key_cooldown: Cooldown,

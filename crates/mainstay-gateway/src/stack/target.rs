@@ -90,7 +90,6 @@ impl<'p> TargetParts<'p> {
         let stack = ServiceBuilder::new()
             .layer(translate.clone())
             .layer(ParametersLayer::new(parameters.clone()))
-            // Of the body as it goes out.
             .layer(provider.hash)
             .layer(IdempotencyLayer::new())
             .layer(retry.with_cost(layers::cost))

@@ -92,8 +92,11 @@ fn asks_for_an_answer(dialect: Dialect) -> bool {
         | Dialect::Completions
         | Dialect::Responses
         | Dialect::Messages
-        | Dialect::Gemini => true,
-        Dialect::Embeddings | Dialect::Cohere | Dialect::Ollama | Dialect::Converse | Dialect::Other => false,
+        | Dialect::Gemini
+        | Dialect::Cohere
+        | Dialect::Ollama
+        | Dialect::Converse => true,
+        Dialect::Embeddings | Dialect::Other => false,
     }
 }
 

@@ -87,6 +87,18 @@ impl Writer {
         }
     }
 
+    /// Writes events one after the other. One that cannot be written leaves nothing of itself behind.
+    fn write_all(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
+        for event in events {
+            let before = out.len();
+            if let Err(what) = self.write(event, out) {
+                out.truncate(before);
+                return Err(what);
+            }
+        }
+        Ok(())
+    }
+
     fn write(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), &'static str> {
         match self {
             Writer::Chat(stream) => stream.write(event, out),
@@ -195,7 +207,7 @@ pub(super) fn translate_answer(
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
         let mut writer = Writer::new(to, wishes);
-        events.into_iter().try_for_each(|event| writer.write(event, &mut out))?;
+        writer.write_all(events, &mut out)?;
         return Ok(out.finish());
     }
     let answer = Answer::of(events);

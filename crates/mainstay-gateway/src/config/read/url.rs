@@ -45,6 +45,9 @@ fn without_endpoint(url: &str, kind: Option<Kind>) -> Option<String> {
             Some(at) => path.get(..at)?,
             None => path.strip_suffix("/v1beta")?,
         },
+        Some(Native::Ollama) => path.strip_suffix("/api/chat").or(path.strip_suffix("/api"))?,
+        Some(Native::Cohere) => path.strip_suffix("/v2/chat").or(path.strip_suffix("/v2"))?,
+        Some(Native::Converse) => path.get(..path.find("/model/")?)?,
         _ => ENDPOINTS.iter().find_map(|end| path.strip_suffix(end))?,
     };
     // Their SDKs write the host alone.

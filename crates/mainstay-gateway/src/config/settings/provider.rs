@@ -50,6 +50,14 @@ pub struct Provider {
 }
 
 impl Provider {
+    /// Every secret of it that may be in text, to be cut out there.
+    pub fn keys(&self) -> impl Iterator<Item = &ApiKey> {
+        let signing = self.aws.iter().flat_map(|aws| {
+            [Some(&aws.access_key_id), Some(&aws.secret_access_key), aws.session_token.as_ref()]
+        });
+        self.api_key.iter().chain(signing.flatten())
+    }
+
     /// Its four tables, for a target to start from.
     #[must_use]
     pub fn tables(&self) -> Tables {
@@ -59,14 +67,6 @@ impl Provider {
             breaker: self.breaker.clone(),
             limits: self.limits.clone(),
         }
-    }
-
-    /// Every secret of it that may be in text, to be cut out there.
-    pub fn keys(&self) -> impl Iterator<Item = &ApiKey> {
-        let signing = self.aws.iter().flat_map(|aws| {
-            [Some(&aws.access_key_id), Some(&aws.secret_access_key), aws.session_token.as_ref()]
-        });
-        self.api_key.iter().chain(signing.flatten())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Request, Role},
     json::Lit,
-    messages::Thinking,
+    messages::{Sampling, Thinking},
     out::Out,
     parts::{
         calls, lose_one_at_a_time, lose_rest, lose_several, path_segment, wordless, write_numbers,
@@ -53,10 +53,16 @@ pub(in crate::translate) fn write(
         }
         out.close(']');
     }
-    write_inference(request, losses, out)?;
+    let most = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
+    let thinking = match family {
+        Family::Anthropic => Thinking::of(request, model, most),
+        _ => Thinking::Silent,
+    };
+    let sampling = Sampling::beside(thinking, request, losses)?;
+    write_inference(request, sampling, losses, out)?;
     write_tools(request, family, losses, out)?;
     write_format(request, losses, out)?;
-    write_additional(request, model, family, target, losses, out)?;
+    write_additional(request, family, thinking, sampling, losses, out)?;
     out.close('}');
     Ok(())
 }
@@ -83,17 +89,22 @@ fn write_messages(
     if written { Ok(()) } else { Err(wordless()) }
 }
 
-fn write_inference(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+fn write_inference(
+    request: &Request<'_>,
+    sampling: Sampling<'_>,
+    losses: &mut Losses,
+    out: &mut Out,
+) -> Result<(), Refused> {
     let none = request.max_tokens.is_none() && request.stop.is_empty();
-    if none && request.temperature.is_none() && request.top_p.is_none() {
+    if none && sampling.temperature.is_none() && sampling.top_p.is_none() {
         return Ok(());
     }
     out.key("inferenceConfig").open('{');
     if let Some(most) = request.max_tokens {
         out.field_number("maxTokens", most);
     }
-    write_up_to_one("temperature", request.temperature, losses, out)?;
-    write_numbers([("topP", request.top_p)], out);
+    write_up_to_one("temperature", sampling.temperature, losses, out)?;
+    write_numbers([("topP", sampling.top_p)], out);
     write_stops(request, "stopSequences", usize::MAX, "", losses, out)?;
     out.close('}');
     Ok(())
@@ -223,23 +234,17 @@ impl Family {
 /// What only one family of models knows, by its own names.
 fn write_additional(
     request: &Request<'_>,
-    model: &str,
     family: Family,
-    target: &Target,
+    thinking: Thinking,
+    sampling: Sampling<'_>,
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    if let Some(top_k) = request.top_k.filter(|_| matches!(family, Family::OpenAi | Family::Other)) {
+    if let Some(top_k) = sampling.top_k.filter(|_| matches!(family, Family::OpenAi | Family::Other)) {
         losses.lose(top_k.name)?;
     }
-    let top_k = request.top_k.filter(|_| matches!(family, Family::Anthropic | Family::Nova));
-    let reasoning = request.reasoning;
-    let effort = reasoning.effort.or(reasoning.budget.map(Effort::of_budget));
-    let most = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
-    let thinking = match family {
-        Family::Anthropic => Thinking::of(request, model, most),
-        _ => Thinking::Silent,
-    };
+    let top_k = sampling.top_k.filter(|_| matches!(family, Family::Anthropic | Family::Nova));
+    let effort = request.reasoning.effort.or(request.reasoning.budget.map(Effort::of_budget));
     let word = effort.and_then(|effort| match effort {
         Effort::None => None,
         Effort::Minimal | Effort::Low => Some("low"),

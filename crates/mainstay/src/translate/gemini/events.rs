@@ -72,8 +72,8 @@ impl Events {
             events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
         }
         let Some(function) = function else { return Ok(()) };
-        let [id, name, arguments] = function.pick(["id", "name", "args"]);
-        self.calls.push(id, name.and_then(Json::text), arguments, events)
+        let [id, name, args] = function.pick(["id", "name", "args"]);
+        self.calls.push(id, name.and_then(Json::text), args, events)
     }
 
     pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {

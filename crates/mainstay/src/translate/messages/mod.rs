@@ -10,4 +10,4 @@ pub(super) use self::answer::{is_input, read_answer, write_answer, write_input};
 pub(super) use self::events::Events;
 pub(super) use self::lanes::Stream;
 pub(super) use self::read::read;
-pub(super) use self::write::{Thinking, write};
+pub(super) use self::write::{Sampling, Thinking, write};

@@ -3,7 +3,8 @@
 use crate::translate::{
     error::{Losses, Refused},
     form::{
-        Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source, ToolResult, Turn,
+        Choice, Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source, ToolResult,
+        Turn,
     },
     json::Lit,
     out::{Out, safe},
@@ -214,35 +215,51 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
     Ok(())
 }
 
+/// What a request says of sampling, as far as it can stand beside its thinking.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::translate) struct Sampling<'a> {
+    pub(in crate::translate) temperature: Option<Number<'a>>,
+    pub(in crate::translate) top_p: Option<Number<'a>>,
+    pub(in crate::translate) top_k: Option<Number<'a>>,
+}
+
+impl<'a> Sampling<'a> {
+    /// Gives up what cannot. Anthropic's page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
+    pub(in crate::translate) fn beside(
+        thinking: Thinking,
+        request: &Request<'a>,
+        losses: &mut Losses,
+    ) -> Result<Self, Refused> {
+        let Request { temperature, top_p, top_k, .. } = *request;
+        if thinking == Thinking::Silent {
+            return Ok(Self { temperature, top_p, top_k });
+        }
+        if let Some(temperature) = temperature.filter(|temperature| temperature.value() != 1.0) {
+            losses.because(temperature.name, "it takes none but 1 where it is to think")?;
+        }
+        if let Some(top_p) = top_p.filter(|top_p| top_p.value() < 0.95) {
+            losses.because(top_p.name, "it takes 0.95 at least where it is to think")?;
+        }
+        if let Some(top_k) = top_k {
+            losses.because(top_k.name, "it takes none where it is to think")?;
+        }
+        Ok(Self {
+            temperature: temperature.filter(|temperature| temperature.value() == 1.0),
+            top_p: top_p.filter(|top_p| top_p.value() >= 0.95),
+            top_k: None,
+        })
+    }
+}
+
 fn write_sampling(
     request: &Request<'_>,
     thinking: Thinking,
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    // Its page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
-    let thinks = !matches!(thinking, Thinking::Silent);
-    if let Some(temperature) = request.temperature {
-        if thinks && temperature.value() != 1.0 {
-            losses.because(temperature.name, "it takes none but 1 where it is to think")?;
-        } else {
-            write_up_to_one("temperature", Some(temperature), losses, out)?;
-        }
-    }
-    if let Some(top_p) = request.top_p {
-        if thinks && top_p.value() < 0.95 {
-            losses.because(top_p.name, "it takes 0.95 at least where it is to think")?;
-        } else {
-            out.field_raw("top_p", top_p.digits);
-        }
-    }
-    if let Some(top_k) = request.top_k {
-        if thinks {
-            losses.because(top_k.name, "it takes none where it is to think")?;
-        } else {
-            out.field_raw("top_k", top_k.digits);
-        }
-    }
+    let Sampling { temperature, top_p, top_k } = Sampling::beside(thinking, request, losses)?;
+    write_up_to_one("temperature", temperature, losses, out)?;
+    write_numbers([("top_p", top_p), ("top_k", top_k)], out);
     let (stops, blank): (Vec<Lit<'_>>, Vec<Lit<'_>>) = request.stop.iter().partition(|stop| !stop.is_blank());
     if !blank.is_empty() {
         losses.because(request.stop_name, "a stop sequence must be more than blanks")?;
@@ -318,6 +335,7 @@ impl Thinking {
         if let Thinking::Effort(effort) = self { effort } else { None }
     }
 
+    /// What a request comes to for `model`, whose answer may have `max_tokens`.
     pub(in crate::translate) fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
         // A tool that must be called is called without a thought: the two are refused together.
         let forced = matches!(

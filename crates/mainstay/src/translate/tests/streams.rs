@@ -392,7 +392,7 @@ fn a_call_that_there_was_no_room_for_is_left_out_where_it_must_be_whole() {
         .to_string()
     };
     let translated = |to: Api, stream: bool, finish: &str| {
-        translate_answer(Api::Chat, to, WISHES, stream, "m", body(finish).as_bytes())
+        translate_answer(Api::Chat, to, WISHES, stream, "", body(finish).as_bytes())
     };
     for to in [Api::Messages, Api::Gemini] {
         let whole = translated(to, false, "length").unwrap();

@@ -81,7 +81,7 @@ fn a_conversation_for_converse() {
                 "toolChoice": {"tool": {"name": "f"}},
             },
             "outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema":
-                {"schema": "{\"type\":\"object\",\"properties\":{\"a\":{}}}"}}}},
+                {"schema": "{\"properties\":{\"a\":{}},\"type\":\"object\"}"}}}},
             "additionalModelRequestFields": {"top_k": 40},
         })
     );

@@ -197,9 +197,9 @@ fn what_a_target_has_nothing_like_is_refused_by_its_name() {
         json!({"messages": image("https://h/i.png")}),
         "messages[0].content[0].image_url",
     );
-    only(Kind::OllamaNative, json!({"messages": pdf.clone()}), "messages[0].content[1].file");
+    only(Kind::OllamaNative, json!({"messages": pdf.clone()}), "messages[0].content[1].file.file_data");
     only(Kind::OllamaNative, json!({"tools": tool, "tool_choice": "required"}), "tool_choice");
-    only(Kind::CohereV2, json!({"messages": pdf}), "messages[0].content[1].file");
+    only(Kind::CohereV2, json!({"messages": pdf}), "messages[0].content[1].file.file_data");
     only(Kind::CohereV2, json!({"presence_penalty": -1}), "presence_penalty");
     only(Kind::CohereV2, json!({"stop": ["1", "2", "3", "4", "5", "6"]}), "stop");
     only(Kind::CohereV2, json!({"messages": [{"role": "user", "content": " "}]}), "messages");

@@ -219,3 +219,21 @@ fn an_answer_calls_so_many_tools_only() {
     let from = api_of(Kind::OllamaNative);
     assert!(translate_answer(from, Api::Chat, WISHES, false, "m", body.as_bytes()).is_err());
 }
+
+#[test]
+fn a_call_that_cannot_be_written_leaves_no_half_of_an_event() {
+    let from = api_of(Kind::OllamaNative);
+    let mut translator = StreamTranslator::new(from, Api::Gemini, WISHES);
+    let mut out = Out::default();
+    let line =
+        |message: Value| crate::sse::Event::new("", json!({"message": message, "done": false}).to_string());
+    translator.event(&line(json!({"content": "hi"})), &mut out).unwrap();
+    let before = out.len();
+    let call = json!({"function": {"name": "f", "arguments": "no object"}});
+    let broken = [
+        translator.event(&line(json!({"content": "", "tool_calls": [call]})), &mut out),
+        translator.end(&mut out),
+    ];
+    assert!(broken.iter().any(Result::is_err));
+    assert_eq!(out.len(), before);
+}
