@@ -42,6 +42,13 @@ pub(crate) fn kind(letter: u8) -> Kind {
     }
 }
 
+/// Whether nothing is translated: the bytes go on as they came, and nothing is said of them here.
+pub(crate) fn is_same(caller: u8, target: u8) -> bool {
+    let known = |letter| if matches!(letter, b'r' | b'm' | b'g') { letter } else { b'c' };
+    let (caller, target) = (known(caller), known(target));
+    caller == target || caller == b'r' && target == b'c'
+}
+
 /// A request in the caller's dialect that asks for one word.
 pub(crate) fn hello(letter: u8, stream: bool) -> String {
     let stream = if stream { ",\"stream\":true" } else { "" };

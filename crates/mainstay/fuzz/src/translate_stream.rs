@@ -13,7 +13,7 @@ use bytes::Bytes;
 pub fn check(data: &[u8]) {
     let Some((line, rest)) = input::split(data) else { return };
     let &[caller, target, ref how @ ..] = line else { return };
-    if caller == target || caller == b'r' && target == b'c' {
+    if translate::is_same(caller, target) {
         return;
     }
     let made = how.first() == Some(&b'*');

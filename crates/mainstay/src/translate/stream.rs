@@ -87,18 +87,6 @@ impl Writer {
         }
     }
 
-    /// Writes events one after the other. One that cannot be written leaves nothing of itself behind.
-    fn write_all(&mut self, events: Vec<Event<'_>>, out: &mut Out) -> Result<(), &'static str> {
-        for event in events {
-            let before = out.len();
-            if let Err(what) = self.write(event, out) {
-                out.truncate(before);
-                return Err(what);
-            }
-        }
-        Ok(())
-    }
-
     fn write(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), &'static str> {
         match self {
             Writer::Chat(stream) => stream.write(event, out),

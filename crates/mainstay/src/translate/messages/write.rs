@@ -9,8 +9,8 @@ use crate::translate::{
     json::Lit,
     out::{Out, safe},
     parts::{
-        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_object_schema,
-        write_up_to_one,
+        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_numbers,
+        write_object_schema, write_up_to_one,
     },
     target::{Target, fit_id},
 };
