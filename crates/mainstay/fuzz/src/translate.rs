@@ -23,6 +23,16 @@ use std::{
 use tower_layer::Layer;
 use tower_service::Service;
 
+/// The letters of caller and provider, and what follows them; any other byte is one of the letters too.
+pub(crate) fn letters(line: &[u8]) -> Option<(u8, u8, &[u8])> {
+    const LETTERS: [u8; 4] = *b"crmg";
+    let letter = |byte: u8| if LETTERS.contains(&byte) { byte } else { LETTERS[usize::from(byte % 4)] };
+    match line {
+        &[caller, target, ref rest @ ..] => Some((letter(caller), letter(target), rest)),
+        _ => None,
+    }
+}
+
 /// The caller's path, and the path of a stream.
 pub(crate) fn paths(letter: u8) -> (&'static str, &'static str) {
     match letter {
@@ -40,13 +50,6 @@ pub(crate) fn kind(letter: u8) -> Kind {
         b'g' => Kind::Gemini,
         _ => Kind::OpenAi,
     }
-}
-
-/// Whether nothing is translated: the bytes go on as they came, and nothing is said of them here.
-pub(crate) fn is_same(caller: u8, target: u8) -> bool {
-    let known = |letter| if matches!(letter, b'r' | b'm' | b'g') { letter } else { b'c' };
-    let (caller, target) = (known(caller), known(target));
-    caller == target || caller == b'r' && target == b'c'
 }
 
 /// A request in the caller's dialect that asks for one word.

@@ -7,8 +7,9 @@
 //! - It stands below [`TranslateLayer`](crate::translate::TranslateLayer): fields have the names of the target's own API.
 //! - Objects are merged key by key, at every depth (Gemini's `generationConfig`); all other values are replaced whole. A
 //!   default also fills in for `null`.
-//! - Only calls that ask for an answer are changed: chat completions, completions, Responses, Messages, Gemini. Embeddings,
-//!   counted tokens and what else there is pass untouched, and so does a body that is no JSON object.
+//! - Only calls that ask for an answer are changed: chat completions, completions, Responses, Messages, Gemini, and what is
+//!   written for Ollama, Cohere and Bedrock. Embeddings, counted tokens and what else there is pass untouched, and so does a
+//!   body that is no JSON object.
 //! - OpenAI's three names for the longest answer are one field: `max_tokens`, `max_completion_tokens` and, which is how
 //!   Responses call it, `max_output_tokens`. A request with two of them is refused there.
 //!

@@ -152,6 +152,9 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_what_there_is() {
         let message = "chatgpt".parse::<Kind>().unwrap_err().to_string();
-        assert!(message.contains("chatgpt") && message.contains("openai, anthropic"), "{message}");
+        assert!(
+            message.contains("chatgpt") && message.contains("openai, openai-responses, anthropic"),
+            "{message}"
+        );
     }
 }

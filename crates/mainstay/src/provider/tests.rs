@@ -578,6 +578,13 @@ fn each_kind_is_judged_by_what_it_documents() {
             QuotaExhausted,
         ),
         (
+            Kind::OpenAiResponses,
+            429,
+            &[],
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
+            QuotaExhausted,
+        ),
+        (
             Kind::Fireworks,
             503,
             &[],

@@ -148,9 +148,15 @@ fn words_are_offered() {
     let kind = |kind: &str| format!("[providers.a]\nkind = {kind}\n");
     check(&kind("\"azure\""), 2, "providers.a.kind", "\"azure\"", "\"azure-openai\"?");
     check(&kind("\"antropic\""), 2, "providers.a.kind", "\"antropic\"", "\"anthropic\"?");
-    check(&kind("\"google\""), 2, "providers.a.kind", "\"google\"", "\"openai\", \"anthropic\", \"gemini\"");
+    check(&kind("\"google\""), 2, "providers.a.kind", "\"google\"", "\"anthropic\", \"gemini\"");
     check(&kind("3"), 2, "providers.a.kind", "the number 3", "\"openai\"");
-    check("[providers.a]\n", 1, "providers.a.kind", "nothing", "\"openai\", \"anthropic\"");
+    check(
+        "[providers.a]\n",
+        1,
+        "providers.a.kind",
+        "nothing",
+        "\"openai\", \"openai-responses\", \"anthropic\"",
+    );
 }
 
 #[test]
@@ -203,6 +209,9 @@ fn addresses_need_scheme_and_host_and_no_query() {
 fn an_address_of_one_endpoint_is_refused_with_what_to_write() {
     for (kind, url, instead) in [
         ("openai", "https://x/v1/chat/completions", "\"https://x/v1\""),
+        ("ollama-native", "http://x:11434/api/chat", "\"http://x:11434\""),
+        ("cohere-v2", "https://x/v2", "\"https://x\""),
+        ("bedrock-converse", "https://x/model/m/converse", "\"https://x\""),
         ("openai", "https://x/v1/chat/completions/", "\"https://x/v1\""),
         ("openai", "https://x/v1/responses", "\"https://x/v1\""),
         ("openai", "https://x/v1/embeddings", "\"https://x/v1\""),
