@@ -23,6 +23,16 @@ use std::{
 use tower_layer::Layer;
 use tower_service::Service;
 
+/// The letters of caller and provider, and what follows them; any other byte is one of the letters too.
+pub(crate) fn letters(line: &[u8]) -> Option<(u8, u8, &[u8])> {
+    const LETTERS: [u8; 4] = *b"crmg";
+    let letter = |byte: u8| if LETTERS.contains(&byte) { byte } else { LETTERS[usize::from(byte % 4)] };
+    match line {
+        &[caller, target, ref rest @ ..] => Some((letter(caller), letter(target), rest)),
+        _ => None,
+    }
+}
+
 /// The caller's path, and the path of a stream.
 pub(crate) fn paths(letter: u8) -> (&'static str, &'static str) {
     match letter {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 /// Feeds one case.
 pub fn check(data: &[u8]) {
     let Some((line, rest)) = input::split(data) else { return };
-    let &[caller, target, ref flags @ ..] = line else { return };
+    let Some((caller, target, flags)) = translate::letters(line) else { return };
     let [error, stream, made] = [b'e', b's', b'*'].map(|flag| flags.contains(&flag));
     let body = if made { grammar::reply(target, rest).into_bytes() } else { rest.to_vec() };
     let read = body.len();

@@ -13,7 +13,7 @@ use std::error::Error;
 /// Feeds one case.
 pub fn check(data: &[u8]) {
     let Some((line, rest)) = input::split(data) else { return };
-    let &[caller, target, ref flags @ ..] = line else { return };
+    let Some((caller, target, flags)) = translate::letters(line) else { return };
     let made = flags.contains(&b'*').then(|| grammar::request(caller, rest));
     let body = made.as_ref().map_or(rest, String::as_bytes);
     let Some(written) = written(caller, target, flags.contains(&b'l'), body) else { return };

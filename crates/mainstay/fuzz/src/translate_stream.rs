@@ -12,7 +12,7 @@ use bytes::Bytes;
 /// Feeds one case.
 pub fn check(data: &[u8]) {
     let Some((line, rest)) = input::split(data) else { return };
-    let &[caller, target, ref how @ ..] = line else { return };
+    let Some((caller, target, how)) = translate::letters(line) else { return };
     if caller == target || caller == b'r' && target == b'c' {
         return;
     }
