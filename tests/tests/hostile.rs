@@ -10,7 +10,7 @@ use mainstay_tests::{
     scripted::COLUMNS,
 };
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// An entry of the gateway.
 struct Entry {
