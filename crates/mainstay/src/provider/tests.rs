@@ -442,7 +442,8 @@ fn an_error_with_a_byte_that_is_not_utf8_is_that_error() {
 #[test]
 fn each_kind_is_judged_by_what_it_documents() {
     use Class::*;
-    let cases: &[(Kind, u16, &[(&'static str, &str)], &str, Class)] = &[
+    type Case = (Kind, u16, &'static [(&'static str, &'static str)], &'static str, Class);
+    let cases: &[Case] = &[
         (
             Kind::OpenAi,
             429,

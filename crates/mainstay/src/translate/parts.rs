@@ -116,6 +116,7 @@ pub(super) fn write_said(result: &ToolResult<'_>, out: &mut Out) {
 }
 
 /// Data as a `data:` URL.
+#[expect(clippy::ptr_arg, reason = "what is borrowed is escaped already, what is owned is not")]
 pub(super) fn write_data_url(media: &Cow<'_, str>, data: &Cow<'_, str>, out: &mut Out) {
     out.pieces(["data:", &safe(media), ";base64,", &safe(data)]);
 }

@@ -41,10 +41,10 @@ fn timeless(stream: &str) -> String {
                 fields.values_mut().for_each(blank);
             }
             Value::Array(items) => items.iter_mut().for_each(blank),
-            Value::String(text) => {
-                if ["chatcmpl-", "msg_", "resp_", "rs_", "fc_"].iter().any(|made| text.starts_with(made)) {
-                    text.clear();
-                }
+            Value::String(text)
+                if ["chatcmpl-", "msg_", "resp_", "rs_", "fc_"].iter().any(|made| text.starts_with(made)) =>
+            {
+                text.clear();
             }
             _ => {}
         }
