@@ -1,7 +1,7 @@
 //! Scripted providers that understand what they are asked: each reads a request in its own dialect, as strictly as the
 //! real one, and answers what the request shows to have arrived.
 //!
-//! A dialect is a [`Speaker`]: it reads an [`Asked`] and writes a [`Said`], whole and as a stream. What is said does not
+//! A dialect is a `Speaker`: it reads an `Asked` and writes a `Said`, whole and as a stream. What is said does not
 //! depend on the dialect, so that one test fits all of them. A request that the real provider would refuse is answered
 //! with [`REFUSED`], a status that nothing else here uses.
 //!
