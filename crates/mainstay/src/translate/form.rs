@@ -23,6 +23,8 @@ pub(super) struct Request<'a> {
     pub(super) turns: Vec<Turn<'a>>,
     pub(super) tools: Vec<Tool<'a>>,
     pub(super) choice: Option<Choice<'a>>,
+    /// What the caller calls `choice`.
+    pub(super) choice_name: &'static str,
     /// Where false, and what the caller calls it.
     pub(super) one_tool_at_a_time: Option<&'static str>,
     pub(super) max_tokens: Option<u64>,

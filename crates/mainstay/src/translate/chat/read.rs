@@ -311,6 +311,7 @@ pub(in crate::translate) fn read_choice<'a>(
     choice: Json<'a>,
     request: &mut Request<'a>,
 ) -> Result<(), Refused> {
+    request.choice_name = name;
     request.choice = Some(match choice.text().as_deref() {
         Some("auto") => Choice::Auto,
         Some("none") => Choice::None,

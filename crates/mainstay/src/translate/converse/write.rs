@@ -126,7 +126,7 @@ fn write_tools(
         return Ok(());
     }
     if forbidden {
-        losses.because("tool_choice", "it cannot forbid tools in a conversation that called some")?;
+        losses.because(request.choice_name, "it cannot forbid tools in a conversation that called some")?;
     }
     out.key("toolConfig").open('{').key("tools").open('[');
     for (at, tool) in request.tools.iter().enumerate() {
@@ -172,7 +172,7 @@ fn write_choice(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Re
         Some(Choice::Among { names, must }) => match (names.as_slice(), must) {
             ([name], true) => Ok(name),
             _ => {
-                losses.because("tool_choice", "it lets choose among all tools, or names one")?;
+                losses.because(request.choice_name, "it lets choose among all tools, or names one")?;
                 Err(if *must { "any" } else { "auto" })
             }
         },

@@ -254,6 +254,7 @@ fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(
                     names.push(form::decoded("toolConfig.functionCallingConfig.allowedFunctionNames", name)?);
                 }
                 let mode = get(value, "mode").and_then(Json::text).map(|mode| mode.to_ascii_uppercase());
+                request.choice_name = "toolConfig.functionCallingConfig";
                 request.choice = match (mode.as_deref(), names.len()) {
                     (Some("NONE"), _) => Some(Choice::None),
                     (Some("ANY"), 0) => Some(Choice::Any),

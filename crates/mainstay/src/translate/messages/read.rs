@@ -212,6 +212,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
 }
 
 fn read_choice<'a>(choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
+    request.choice_name = "tool_choice";
     request.choice = Some(match choice.get("type").and_then(Json::text).as_deref() {
         Some("auto") => Choice::Auto,
         Some("none") => Choice::None,

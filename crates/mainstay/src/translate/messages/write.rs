@@ -199,7 +199,7 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
         Some(Choice::Among { names, must }) => match (names.as_slice(), must) {
             ([name], true) => ("tool", Some(name)),
             _ => {
-                losses.because("tool_choice", "it lets choose among all tools, or names one")?;
+                losses.because(request.choice_name, "it lets choose among all tools, or names one")?;
                 (if *must { "any" } else { "auto" }, None)
             }
         },

@@ -164,7 +164,9 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
         // There is no word for it, and none is needed.
         Some(Choice::None) => return Ok(()),
         None | Some(Choice::Auto) => {}
-        Some(_) => losses.because("tool_choice", "whether it calls a tool, and which, is its own choice")?,
+        Some(_) => {
+            losses.because(request.choice_name, "whether it calls a tool, and which, is its own choice")?
+        }
     }
     out.key("tools").open('[');
     for tool in &request.tools {

@@ -205,6 +205,19 @@ fn what_a_target_has_nothing_like_is_refused_by_its_name() {
     only(Kind::CohereV2, json!({"messages": [{"role": "user", "content": " "}]}), "messages");
 }
 
+#[test]
+fn a_refused_choice_of_tools_goes_by_the_callers_name_for_it() {
+    let layer = TranslateLayer::new(Kind::OllamaNative);
+    let function = json!({"name": "f", "parameters": {"type": "object"}});
+    let old = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}],
+        "functions": [function], "function_call": {"name": "f"}});
+    assert_eq!(refused(&layer, Api::Chat, &old), "function_call");
+    let gemini = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "tools": [{"functionDeclarations": [{"name": "f"}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY"}}});
+    assert_eq!(refused(&layer, Api::Gemini, &gemini), "toolConfig.functionCallingConfig");
+}
+
 fn refusal(layer: &TranslateLayer, extra: Value) -> String {
     let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
