@@ -171,7 +171,7 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
     let headers = response.headers_mut();
     headers.insert("x-mainstay-attempts", failed.tries.into());
     if let Some(reply) = &failed.reply {
-        super::reply::hand_on(&reply.headers, headers);
+        super::reply::hand_on(&reply.headers, headers, redactor);
         if let Ok(provider) = HeaderValue::from_str(&reply.provider) {
             headers.insert("x-mainstay-provider", provider);
         }

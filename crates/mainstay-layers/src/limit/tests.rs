@@ -117,8 +117,7 @@ async fn an_error_keeps_its_status_whatever_its_body_declares() {
     for status in [400, 429, 503] {
         let (feed, body) = fed();
         let reply = Response::builder().status(status).header(CONTENT_LENGTH, 11).body(body).unwrap();
-        let reply =
-            reply_to(BodyLimitLayer::new().response(10), Request::new(fed().1), reply).await.unwrap();
+        let reply = reply_to(BodyLimitLayer::new().response(10), Request::new(fed().1), reply).await.unwrap();
         assert_eq!(reply.status(), status);
         let mut body = reply.into_body();
         feed.data("1234567890");
