@@ -22,7 +22,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     fmt,
     sync::{Arc, OnceLock, atomic::AtomicU64},
     time::Duration,
@@ -40,8 +40,9 @@ pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     registry: Registry,
-    targets: HashMap<TargetName, OfTarget>,
-    routes: HashMap<Arc<str>, OfRoute>,
+    // In order rather than hashed: there are few, and each call looks some of them up.
+    targets: BTreeMap<TargetName, OfTarget>,
+    routes: BTreeMap<Arc<str>, OfRoute>,
     unrouted: OfRoute,
     in_flight: Gauge,
     tokens: Family<RoutedTokenLabels, Counter>,
@@ -96,7 +97,7 @@ struct OfTarget {
     first_content: Histogram,
     wasted: [Counter; 4],
     /// What its answers cost, by route: made when there is something to count, so that no zero is shown for each pair.
-    spent: RwLock<HashMap<Arc<str>, Arc<Spent>>>,
+    spent: RwLock<BTreeMap<Arc<str>, Arc<Spent>>>,
 }
 
 /// The handles of what a target's answers on one route cost, resolved when there is first something to count.

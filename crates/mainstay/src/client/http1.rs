@@ -16,7 +16,7 @@ use hyper::{
 use hyper_util::client::legacy::connect::Connection as _;
 use parking_lot::Mutex;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     fmt,
     future::Future,
     mem,
@@ -40,14 +40,15 @@ struct Idle {
 
 #[derive(Default)]
 struct Kept {
-    cleartext: HashMap<Box<str>, Vec<Connection>>,
-    tls: HashMap<Box<str>, Vec<Connection>>,
+    // In order rather than hashed: a provider has one origin, and comparing it is cheaper.
+    cleartext: BTreeMap<Box<str>, Vec<Connection>>,
+    tls: BTreeMap<Box<str>, Vec<Connection>>,
     /// A task throws away what was idle for too long.
     swept: bool,
 }
 
 impl Kept {
-    fn of(&mut self, https: bool) -> &mut HashMap<Box<str>, Vec<Connection>> {
+    fn of(&mut self, https: bool) -> &mut BTreeMap<Box<str>, Vec<Connection>> {
         if https { &mut self.tls } else { &mut self.cleartext }
     }
 }
