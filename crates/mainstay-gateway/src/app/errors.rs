@@ -172,8 +172,13 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
     headers.insert("x-mainstay-attempts", failed.tries.into());
     if let Some(reply) = &failed.reply {
         super::reply::hand_on(&reply.headers, headers, redactor);
-        if let Ok(provider) = HeaderValue::from_str(&reply.provider) {
-            headers.insert("x-mainstay-provider", provider);
+        let tried = failed.attempts.iter().rev().find(|tried| tried.provider == reply.provider);
+        let names =
+            [("x-mainstay-provider", Some(&reply.provider)), ("x-mainstay-model", tried.map(|t| &t.model))];
+        for (name, value) in names {
+            if let Some(Ok(value)) = value.map(|value| HeaderValue::from_str(value)) {
+                headers.insert(name, value);
+            }
         }
         // What they hint is handed on as we read it, in the one form that every client knows.
         headers.remove(header::RETRY_AFTER);

@@ -361,10 +361,13 @@ where
 }
 
 impl<B> Tee<B> {
-    /// Writes the tokens down for whoever asked.
+    /// Writes the tokens down for whoever asked, and how many events could not be read.
     fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
             cell.set(self.reader.usage());
+            if self.reader.malformed() > 0 {
+                cell.set_malformed(self.reader.malformed());
+            }
         }
     }
 }
