@@ -44,4 +44,4 @@ def thinks(model):
 
 def cached(model):
     """How many tokens came from a cache, as far as the provider tells."""
-    return None if model == "m-ollama-native" else 4
+    return 0 if model == "m-ollama-native" else 4

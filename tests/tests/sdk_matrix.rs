@@ -36,14 +36,12 @@ async fn every_sdk_works_with_every_kind_of_provider() {
         let (kind, url, base) = (column.kind, provider.url(), column.base);
         let (credentials, variables) = column.credentials();
         env.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
-        writeln!(
-            config,
-            "[providers.{kind}]\nkind = \"{kind}\"\nbase_url = \"{url}{base}\"\n{credentials}"
-        )
-        .unwrap();
+        writeln!(config, "[providers.{kind}]\nkind = \"{kind}\"\nbase_url = \"{url}{base}\"\n{credentials}")
+            .unwrap();
         for ending in ENDINGS {
             let target = column.model.map_or(kind.to_owned(), |model| format!("{kind}/{model}{ending}"));
-            writeln!(config, "[[routes]]\nmodels = [\"m-{kind}{ending}\"]\ntargets = [\"{target}\"]").unwrap();
+            writeln!(config, "[[routes]]\nmodels = [\"m-{kind}{ending}\"]\ntargets = [\"{target}\"]")
+                .unwrap();
         }
         providers.push(provider);
     }

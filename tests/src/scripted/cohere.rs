@@ -97,7 +97,11 @@ impl Speaker for Cohere {
             all.push(bodies::named_event(kind, &data).into());
         };
         let part = |content: Value| json!({"message": {"content": content}});
-        push("message-start", None, json!({"message": {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}}));
+        push(
+            "message-start",
+            None,
+            json!({"message": {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}}),
+        );
         let mut index = 0;
         let mut grow = |kind: &str, pieces: Vec<&str>| {
             let mut empty = json!({"type": kind});
@@ -153,7 +157,10 @@ fn check_numbers(body: &Value) -> Result<(), String> {
     ];
     for (name, least, most) in scales {
         let number = body[name].as_f64();
-        must(number.is_none_or(|number| (least..=most).contains(&number)), &format!("{name} is out of bounds"))?;
+        must(
+            number.is_none_or(|number| (least..=most).contains(&number)),
+            &format!("{name} is out of bounds"),
+        )?;
     }
     must(items(&body["stop_sequences"]).count() <= 5, "too many stop_sequences")
 }

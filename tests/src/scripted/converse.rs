@@ -40,7 +40,8 @@ impl Speaker for Converse {
         let format = &body["outputConfig"]["textFormat"];
         if !format.is_null() {
             must(format["type"] == "json_schema", "there is no such textFormat")?;
-            let schema = format["structure"]["jsonSchema"]["schema"].as_str().ok_or("a schema must be text")?;
+            let schema =
+                format["structure"]["jsonSchema"]["schema"].as_str().ok_or("a schema must be text")?;
             asked.schema = Some(serde_json::from_str(schema).map_err(|_| "a schema must be JSON")?);
         }
         let tools = body["toolConfig"].is_object();
@@ -51,7 +52,9 @@ impl Speaker for Converse {
     fn whole(&self, _: &Asked, said: &Said) -> Value {
         let mut content = Vec::new();
         if let Some(thought) = &said.thought {
-            content.push(json!({"reasoningContent": {"reasoningText": {"text": thought, "signature": "signed"}}}));
+            content.push(
+                json!({"reasoningContent": {"reasoningText": {"text": thought, "signature": "signed"}}}),
+            );
         }
         if !said.text.is_empty() {
             content.push(json!({"text": said.words()}));

@@ -33,7 +33,10 @@ pub(super) fn read_messages(
             "assistant" => read_assistant(&blocks, by_budget, &mut open, asked)?,
             role => return Err(format!("there is no role {role}")),
         }
-        must(tools || open.is_empty(), "the toolConfig field must be defined where there are toolUse blocks")?;
+        must(
+            tools || open.is_empty(),
+            "the toolConfig field must be defined where there are toolUse blocks",
+        )?;
         before = if role == "user" { "user" } else { "assistant" };
     }
     must(before == "user", "a conversation must end with a user message")?;
@@ -149,7 +152,10 @@ fn read_document(document: &Value, names: &mut HashSet<String>) -> Result<(), St
     known(document, &["format", "name", "source"])?;
     let title = text(&document["name"]);
     let fits = |c: char| c.is_ascii_alphanumeric() || " -()[]".contains(c);
-    must((1..=200).contains(&title.len()) && title.chars().all(fits), "a document's name of other characters")?;
+    must(
+        (1..=200).contains(&title.len()) && title.chars().all(fits),
+        "a document's name of other characters",
+    )?;
     must(!title.contains("  "), "more than one blank in a row")?;
     must(names.insert(title), "two documents of one name")?;
     read_source(&document["source"], &["bytes", "s3Location", "text"])

@@ -12,16 +12,8 @@ pub(super) struct Ollama;
 const FIELDS: [&str; 8] =
     ["model", "messages", "stream", "format", "keep_alive", "tools", "options", "think"];
 
-const OPTIONS: [&str; 8] = [
-    "num_predict",
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "stop",
-    "frequency_penalty",
-    "presence_penalty",
-];
+const OPTIONS: [&str; 8] =
+    ["num_predict", "temperature", "top_p", "top_k", "seed", "stop", "frequency_penalty", "presence_penalty"];
 
 const MESSAGE: [&str; 7] =
     ["role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"];
@@ -144,9 +136,7 @@ fn read_messages(messages: &Value, asked: &mut Asked) -> Result<(), String> {
 }
 
 fn calls(said: &Said) -> Value {
-    let call = |(index, call): (usize, &super::Call)| {
-        json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}})
-    };
+    let call = |(index, call): (usize, &super::Call)| json!({"id": call.id, "function": {"index": index, "name": call.name, "arguments": call.arguments}});
     said.calls.iter().enumerate().map(call).collect()
 }
 

@@ -32,11 +32,13 @@ pub(super) fn check(request: &Recorded) -> Result<(), String> {
     let names: Vec<&str> = field("SignedHeaders")?.split(';').collect();
     must(names.is_sorted(), "SignedHeaders must be in order")?;
     must(names.contains(&"host") && names.contains(&"x-amz-date"), "host and x-amz-date must be signed")?;
-    let unsigned = request.headers.iter().find(|(name, _)| name.starts_with("x-amz-") && !names.contains(&&**name));
+    let unsigned =
+        request.headers.iter().find(|(name, _)| name.starts_with("x-amz-") && !names.contains(&&**name));
     must(unsigned.is_none(), "There were headers present in the request which were not signed")?;
     let signed = canonical(request, &names)?;
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hex(&Sha256::digest(signed)));
-    let key = scope.split('/').fold(format!("AWS4{SECRET}").into_bytes(), |key, step| hmac(&key, step.as_bytes()));
+    let key =
+        scope.split('/').fold(format!("AWS4{SECRET}").into_bytes(), |key, step| hmac(&key, step.as_bytes()));
     let ours = hex(&hmac(&key, text.as_bytes()));
     must(field("Signature")? == ours, "The request signature we calculated does not match")
 }

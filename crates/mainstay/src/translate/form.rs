@@ -201,15 +201,24 @@ pub(super) enum Choice<'a> {
 #[derive(Debug)]
 pub(super) enum Format<'a> {
     /// Any JSON, with the caller's name for the wish.
-    Json {
-        param: &'static str,
-    },
+    Json { param: &'static str },
     Schema {
+        /// The caller's name for the wish.
+        param: &'static str,
         name: Option<Lit<'a>>,
         description: Option<Lit<'a>>,
         schema: Cow<'a, str>,
         strict: Option<bool>,
     },
+}
+
+impl Format<'_> {
+    /// What the caller calls the wish.
+    pub(super) fn param(&self) -> &'static str {
+        match self {
+            Format::Json { param } | Format::Schema { param, .. } => param,
+        }
+    }
 }
 
 /// How much to think before the answer.

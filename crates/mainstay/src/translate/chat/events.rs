@@ -230,7 +230,8 @@ pub(in crate::translate) struct Stream {
     wishes: Wishes,
     /// What every chunk begins with, up to its choices. Empty until the answer has begun.
     head: String,
-    calls: Vec<u64>,
+    /// The tool calls, and whether any of their arguments have been told.
+    calls: Vec<(u64, bool)>,
     refused: bool,
     finish: Option<Finish>,
     tokens: Tokens,
@@ -278,7 +279,7 @@ impl Stream {
             }
             Event::Call { call, id, name } => {
                 let index = self.calls.len() as u64;
-                self.calls.push(call);
+                self.calls.push((call, false));
                 self.chunk(out, |out| {
                     out.key("tool_calls").open('[').open('{').field_number("index", index);
                     out.field_str("id", &id).field_str("type", "function").key("function").open('{');
@@ -286,12 +287,10 @@ impl Stream {
                 });
             }
             Event::Arguments { call, text } => {
-                let Some(index) = self.calls.iter().position(|known| *known == call) else { return Ok(()) };
-                self.chunk(out, |out| {
-                    out.key("tool_calls").open('[').open('{').field_number("index", index as u64);
-                    out.key("function").open('{').key("arguments").pieces([&*text]);
-                    out.close('}').close('}').close(']');
-                });
+                let found = self.calls.iter_mut().enumerate().find(|(_, (known, _))| *known == call);
+                let Some((index, (_, told))) = found else { return Ok(()) };
+                *told = true;
+                self.arguments(index, &text, out);
             }
             Event::Finish { reason, .. } => self.finish = Some(reason),
             Event::Tokens(tokens) => self.tokens.update(tokens),
@@ -326,11 +325,25 @@ impl Stream {
         out.close('}').field_raw("finish_reason", "null").close('}').close(']').close('}').end_event();
     }
 
+    fn arguments(&self, index: usize, text: &str, out: &mut Out) {
+        self.chunk(out, |out| {
+            out.key("tool_calls").open('[').open('{').field_number("index", index as u64);
+            out.key("function").open('{').key("arguments").pieces([text]);
+            out.close('}').close('}').close(']');
+        });
+    }
+
     fn end(&mut self, out: &mut Out) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let reason = reason(conclude(self.finish, !self.calls.is_empty(), self.refused));
+        let finish = conclude(self.finish, !self.calls.is_empty(), self.refused);
+        if finish == Finish::ToolCalls {
+            // Clients parse the arguments of a call that has none too.
+            let bare = self.calls.iter().enumerate().filter(|(_, (_, told))| !told);
+            bare.for_each(|(index, _)| self.arguments(index, "{}", out));
+        }
+        let reason = reason(finish);
         out.event(None).raw(&self.head);
         out.key("choices").open('[').open('{').field_number("index", 0).key("delta").open('{').close('}');
         out.field_str("finish_reason", reason).close('}').close(']').close('}').end_event();

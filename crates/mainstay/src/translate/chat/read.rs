@@ -356,9 +356,13 @@ fn read_format<'a>(format: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
     Ok(())
 }
 
-pub(in crate::translate) fn schema_format<'a>(param: &str, named: Json<'a>) -> Result<Format<'a>, Refused> {
+pub(in crate::translate) fn schema_format<'a>(
+    param: &'static str,
+    named: Json<'a>,
+) -> Result<Format<'a>, Refused> {
     let schema = named.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
     Ok(Format::Schema {
+        param,
         name: named.get("name").and_then(Json::lit),
         description: named.get("description").and_then(Json::lit),
         schema: Cow::Borrowed(form::object(param, schema)?.raw()),

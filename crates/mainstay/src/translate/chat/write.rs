@@ -156,7 +156,7 @@ fn write_format(format: &Format<'_>, out: &mut Out) {
         Format::Json { .. } => {
             out.field_str("type", "json_object");
         }
-        Format::Schema { name, description, schema, strict } => {
+        Format::Schema { name, description, schema, strict, .. } => {
             out.field_str("type", "json_schema").key("json_schema").open('{');
             match name {
                 Some(name) => out.field_lit("name", *name),

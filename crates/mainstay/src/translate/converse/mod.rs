@@ -3,6 +3,7 @@
 
 mod blocks;
 mod events;
+mod media;
 mod write;
 
 pub(super) use self::events::{Events, read_answer};

@@ -3,7 +3,10 @@
 //! What its models have in common has a field; what a family of them has of its own goes into `additionalModelRequestFields`.
 //! The model stands in the path, and so does the wish for a stream.
 
-use super::blocks::{fit_name, is_fit_name, is_nothing, write_blocks, write_mark};
+use super::{
+    blocks::{fit_name, is_fit_name, is_nothing, write_blocks, write_mark},
+    media::Titles,
+};
 use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Request, Role},
@@ -74,19 +77,30 @@ fn write_messages(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    let mut written = false;
-    let mut documents = 0;
+    let mut titles = Titles::default();
+    let mut last = None;
     out.key("messages").open('[');
     // A message of nothing but blanks is refused, and means nothing.
     for turn in request.turns.iter().filter(|turn| !turn.parts.iter().all(is_nothing)) {
-        written = true;
-        out.open('{').field_str("role", if turn.role == Role::User { "user" } else { "assistant" });
-        out.key("content").open('[');
-        write_blocks(turn, family.has_cache(), target, &mut documents, losses, out)?;
-        out.close(']').close('}');
+        let before = out.len();
+        // Roles must alternate: where nothing is left of the turn between them, two of one role are one message.
+        let goes_on = last == Some(turn.role);
+        if goes_on {
+            out.truncate(before.saturating_sub("]}".len()));
+        } else {
+            out.open('{').field_str("role", if turn.role == Role::User { "user" } else { "assistant" });
+            out.key("content").open('[');
+        }
+        let list = out.len();
+        write_blocks(turn, family.has_cache(), target, &mut titles, losses, out)?;
+        if goes_on {
+            out.close(']').close('}');
+        } else if out.close_filled(before, list) {
+            last = Some(turn.role);
+        }
     }
     out.close(']');
-    if written { Ok(()) } else { Err(wordless()) }
+    if last.is_some() { Ok(()) } else { Err(wordless()) }
 }
 
 fn write_inference(

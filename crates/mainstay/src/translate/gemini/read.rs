@@ -301,12 +301,12 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
             }
             "responseMimeType" => media = value.text(),
             "responseSchema" => {
-                let object = form::object("generationConfig.responseSchema", value)?;
-                schema = Some(Cow::Owned(json_schema(object)));
+                const PARAM: &str = "generationConfig.responseSchema";
+                schema = Some((PARAM, Cow::Owned(json_schema(form::object(PARAM, value)?))));
             }
             "responseJsonSchema" => {
-                schema =
-                    Some(Cow::Borrowed(form::object("generationConfig.responseJsonSchema", value)?.raw()));
+                const PARAM: &str = "generationConfig.responseJsonSchema";
+                schema = Some((PARAM, Cow::Borrowed(form::object(PARAM, value)?.raw())));
             }
             "thinkingConfig" => read_thinking(value, request)?,
             "responseModalities"
@@ -317,7 +317,9 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         }
     }
     request.format = match (media.as_deref(), schema) {
-        (_, Some(schema)) => Some(Format::Schema { name: None, description: None, schema, strict: None }),
+        (_, Some((param, schema))) => {
+            Some(Format::Schema { param, name: None, description: None, schema, strict: None })
+        }
         (Some("application/json"), None) => Some(Format::Json { param: "generationConfig.responseMimeType" }),
         (None | Some("text/plain"), None) => None,
         (Some(_), None) => {

@@ -50,9 +50,10 @@ fn write_contents(
         if turn.parts.iter().all(is_nothing) {
             continue;
         }
-        written = true;
+        let before = out.len();
         out.open('{').field_str("role", if turn.role == Role::User { "user" } else { "model" });
         out.key("parts").open('[');
+        let list = out.len();
         let mut first_call = true;
         for part in turn.parts.iter().filter(|part| !is_nothing(part)) {
             match part {
@@ -75,7 +76,7 @@ fn write_contents(
                 Part::Mark => {}
             }
         }
-        out.close(']').close('}');
+        written |= out.close_filled(before, list);
     }
     out.close(']');
     if written { Ok(()) } else { Err(wordless()) }

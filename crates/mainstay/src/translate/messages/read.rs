@@ -275,6 +275,6 @@ fn read_format<'a>(param: &'static str, format: Json<'a>, request: &mut Request<
     }
     let schema = format.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
     let schema = Cow::Borrowed(form::object(param, schema)?.raw());
-    request.format = Some(Format::Schema { name: None, description: None, schema, strict: None });
+    request.format = Some(Format::Schema { param, name: None, description: None, schema, strict: None });
     Ok(())
 }

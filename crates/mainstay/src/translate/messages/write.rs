@@ -47,19 +47,20 @@ pub(in crate::translate) fn write(
         if turn.parts.iter().all(is_blank) {
             continue;
         }
-        written = true;
+        let before = out.len();
         out.open('{').field_str("role", role);
         match turn.parts.as_slice() {
             [Part::Text(text)] => {
-                out.field_lit("content", *text);
+                out.field_lit("content", *text).close('}');
+                written = true;
             }
             parts => {
                 out.key("content").open('[');
+                let list = out.len();
                 write_parts(parts, target, losses, out)?;
-                out.close(']');
+                written |= out.close_filled(before, list);
             }
         }
-        out.close('}');
     }
     out.close(']');
     if !written {
@@ -124,9 +125,15 @@ fn write_result(
         }
         (None, parts) if parts.iter().all(is_blank) => {}
         (None, parts) => {
+            let before = out.len();
             out.key("content").open('[');
+            let list = out.len();
             write_parts(parts, target, losses, out)?;
-            out.close(']');
+            if out.len() > list {
+                out.close(']');
+            } else {
+                out.truncate(before);
+            }
         }
     }
     if result.is_error {

@@ -206,7 +206,7 @@ fn read_reasoning<'a>(reasoning: Json<'a>, request: &mut Request<'a>) -> Result<
                 request.reasoning.effort = Some(effort);
             }
             "summary" | "generate_summary" => request.reasoning.shown = true,
-            _ => {}
+            _ => request.lost(format!("reasoning.{name}")),
         }
     }
     Ok(())
