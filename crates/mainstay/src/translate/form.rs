@@ -343,35 +343,3 @@ pub(super) struct Wishes {
     /// Thinking blocks, where the dialect shows them to who asks only.
     pub(super) thoughts: bool,
 }
-
-// The readers' common words for a field that is not what it must be.
-
-pub(super) fn text<'a>(param: &str, value: Json<'a>) -> Result<Lit<'a>, Refused> {
-    value.lit().ok_or_else(|| Refused::wrong(param, "must be a string"))
-}
-
-pub(super) fn decoded<'a>(param: &str, value: Json<'a>) -> Result<Cow<'a, str>, Refused> {
-    value.text().ok_or_else(|| Refused::wrong(param, "must be a string"))
-}
-
-pub(super) fn flag(param: &str, value: Json<'_>) -> Result<bool, Refused> {
-    if value.is_null() {
-        return Ok(false);
-    }
-    value.as_bool().ok_or_else(|| Refused::wrong(param, "must be true or false"))
-}
-
-pub(super) fn count(param: &str, value: Json<'_>) -> Result<Option<u64>, Refused> {
-    if value.is_null() {
-        return Ok(None);
-    }
-    value.count().map(Some).ok_or_else(|| Refused::wrong(param, "must be a whole number"))
-}
-
-pub(super) fn list<'a>(param: &str, value: Json<'a>) -> Result<super::json::Items<'a>, Refused> {
-    value.items().ok_or_else(|| Refused::wrong(param, "must be a list"))
-}
-
-pub(super) fn object<'a>(param: &str, value: Json<'a>) -> Result<Json<'a>, Refused> {
-    if value.is_object() { Ok(value) } else { Err(Refused::wrong(param, "must be an object")) }
-}

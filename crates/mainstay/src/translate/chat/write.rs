@@ -5,7 +5,7 @@ use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Request},
     out::Out,
-    parts::{lose_rest, write_numbers, write_stops},
+    parts::{write_numbers, write_stops},
     target::Target,
 };
 
@@ -19,7 +19,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;
     write_tools(request, out);

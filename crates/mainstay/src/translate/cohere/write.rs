@@ -10,8 +10,8 @@ use crate::translate::{
     json::Json,
     out::Out,
     parts::{
-        FOREIGN, calls, is_blank, lose_one_at_a_time, lose_rest, lose_several, shown, texts, wordless,
-        write_lines, write_numbers, write_object_schema, write_stops,
+        FOREIGN, calls, is_blank, lose_one_at_a_time, shown, texts, wordless, write_lines, write_numbers,
+        write_object_schema, write_stops,
     },
     target::Target,
 };
@@ -23,8 +23,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
     lose_one_at_a_time(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;

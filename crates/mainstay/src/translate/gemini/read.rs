@@ -3,9 +3,9 @@
 use super::schema::{camel, json_schema};
 use crate::translate::{
     error::Refused,
+    fields,
     form::{
-        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool,
-        ToolResult,
+        Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool, ToolResult,
     },
     json::Json,
 };
@@ -47,16 +47,16 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Req
             "systemInstruction" => {
                 for part in parts_of(value) {
                     let text = part.get("text").unwrap_or(part);
-                    request.system.push(form::text("systemInstruction", text)?);
+                    request.system.push(fields::text("systemInstruction", text)?);
                 }
             }
             "tools" => {
-                for (at, tool) in form::list("tools", value)?.enumerate() {
+                for (at, tool) in fields::list("tools", value)?.enumerate() {
                     read_tool(&format!("tools[{at}]"), tool, &mut request)?;
                 }
             }
             "toolConfig" => read_tool_config(value, &mut request)?,
-            "generationConfig" => read_config(form::object("generationConfig", value)?, &mut request)?,
+            "generationConfig" => read_config(fields::object("generationConfig", value)?, &mut request)?,
             "safetySettings" if value.each().next().is_none() => {}
             "model" | "labels" => {}
             other => request.lost(other.to_owned()),
@@ -124,17 +124,17 @@ fn read_part<'a>(
     if part.get("thought").and_then(Json::as_bool) == Some(true) {
         return Ok(());
     }
-    for (name, value) in form::object(at, part)?.fields() {
+    for (name, value) in fields::object(at, part)?.fields() {
         if value.is_null() {
             continue;
         }
         let name = camel(&name);
         match &*name {
-            "text" => parts.push(Part::Text(form::text(&format!("{at}.text"), value)?)),
+            "text" => parts.push(Part::Text(fields::text(&format!("{at}.text"), value)?)),
             "inlineData" => {
                 let param = format!("{at}.inlineData");
                 let data = get(value, "data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
-                let data = form::decoded(&param, data)?;
+                let data = fields::decoded(&param, data)?;
                 let media = get(value, "mimeType").and_then(Json::text).unwrap_or_default();
                 let kind = kind_of(&media);
                 let source = Source::Data { media, data };
@@ -145,7 +145,7 @@ fn read_part<'a>(
                 let param = format!("{at}.fileData");
                 let url = get(value, "fileUri").ok_or_else(|| Refused::wrong(&*param, "has no fileUri"))?;
                 let media = get(value, "mimeType").and_then(Json::text);
-                let url = form::decoded(&param, url)?;
+                let url = fields::decoded(&param, url)?;
                 // Google's own files are nobody else's.
                 let own =
                     url.starts_with("gs://") || url.starts_with("https://generativelanguage.googleapis.com/");
@@ -156,11 +156,11 @@ fn read_part<'a>(
             "functionCall" => {
                 let param = format!("{at}.functionCall");
                 let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
-                let name = form::decoded(&param, name)?;
+                let name = fields::decoded(&param, name)?;
                 let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
                 let id = id.unwrap_or_else(|| Cow::Owned(format!("call_{at}").replace(['[', ']', '.'], "_")));
                 let arguments = match get(value, "args") {
-                    Some(args) => form::object(&param, args)?.raw(),
+                    Some(args) => fields::object(&param, args)?.raw(),
                     None => "{}",
                 };
                 open.call(id.clone(), name.clone());
@@ -186,7 +186,7 @@ fn kind_of(media: &str) -> MediaKind {
 fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<ToolResult<'a>, Refused> {
     let param = format!("{at}.functionResponse");
     let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
-    let name = form::decoded(&param, name)?;
+    let name = fields::decoded(&param, name)?;
     let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
     let id = match id {
         Some(id) => {
@@ -216,17 +216,17 @@ fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<T
 }
 
 fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object(at, tool)?.fields() {
+    for (name, value) in fields::object(at, tool)?.fields() {
         match &*camel(&name) {
             _ if value.is_null() => {}
             "functionDeclarations" => {
-                for (n, function) in form::list(at, value)?.enumerate() {
+                for (n, function) in fields::list(at, value)?.enumerate() {
                     request.room("tools")?;
                     let at = format!("{at}.functionDeclarations[{n}]");
                     let name = function.get("name").and_then(Json::lit);
                     let schema = match (get(function, "parametersJsonSchema"), get(function, "parameters")) {
-                        (Some(schema), _) => Some(Cow::Borrowed(form::object(&at, schema)?.raw())),
-                        (None, Some(schema)) => Some(Cow::Owned(json_schema(form::object(&at, schema)?))),
+                        (Some(schema), _) => Some(Cow::Borrowed(fields::object(&at, schema)?.raw())),
+                        (None, Some(schema)) => Some(Cow::Owned(json_schema(fields::object(&at, schema)?))),
                         (None, None) => None,
                     };
                     request.tools.push(Tool {
@@ -245,13 +245,16 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
 }
 
 fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object("toolConfig", config)?.fields() {
+    for (name, value) in fields::object("toolConfig", config)?.fields() {
         match &*camel(&name) {
             _ if value.is_null() => {}
             "functionCallingConfig" => {
                 let mut names = Vec::new();
                 for name in get(value, "allowedFunctionNames").into_iter().flat_map(Json::each) {
-                    names.push(form::decoded("toolConfig.functionCallingConfig.allowedFunctionNames", name)?);
+                    names.push(fields::decoded(
+                        "toolConfig.functionCallingConfig.allowedFunctionNames",
+                        name,
+                    )?);
                 }
                 let mode = get(value, "mode").and_then(Json::text).map(|mode| mode.to_ascii_uppercase());
                 request.choice_name = "toolConfig.functionCallingConfig";
@@ -278,7 +281,7 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         match &*name {
             _ if value.is_null() => {}
             "maxOutputTokens" => {
-                request.max_tokens = form::count("generationConfig.maxOutputTokens", value)?;
+                request.max_tokens = fields::count("generationConfig.maxOutputTokens", value)?;
             }
             "temperature" => request.temperature = Number::read("generationConfig.temperature", value)?,
             "topP" => request.top_p = Number::read("generationConfig.topP", value)?,
@@ -295,18 +298,18 @@ fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
                 request.n = count.filter(|count| count.value() != 1.0);
             }
             "stopSequences" => {
-                for stop in form::list(request.stop_name, value)? {
-                    request.stop.push(form::text(request.stop_name, stop)?);
+                for stop in fields::list(request.stop_name, value)? {
+                    request.stop.push(fields::text(request.stop_name, stop)?);
                 }
             }
             "responseMimeType" => media = value.text(),
             "responseSchema" => {
                 const PARAM: &str = "generationConfig.responseSchema";
-                schema = Some((PARAM, Cow::Owned(json_schema(form::object(PARAM, value)?))));
+                schema = Some((PARAM, Cow::Owned(json_schema(fields::object(PARAM, value)?))));
             }
             "responseJsonSchema" => {
                 const PARAM: &str = "generationConfig.responseJsonSchema";
-                schema = Some((PARAM, Cow::Borrowed(form::object(PARAM, value)?.raw())));
+                schema = Some((PARAM, Cow::Borrowed(fields::object(PARAM, value)?.raw())));
             }
             "thinkingConfig" => read_thinking(value, request)?,
             "responseModalities"
@@ -336,7 +339,7 @@ fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<()
         match &*camel(&name) {
             _ if value.is_null() => {}
             "thinkingBudget" if value.number() == Some("-1") => request.reasoning.adaptive = true,
-            "thinkingBudget" => request.reasoning.budget = form::count(BUDGET, value)?,
+            "thinkingBudget" => request.reasoning.budget = fields::count(BUDGET, value)?,
             "thinkingLevel" => {
                 let level = value.text().unwrap_or_default().to_ascii_lowercase();
                 request.reasoning.effort = Effort::read(&level);

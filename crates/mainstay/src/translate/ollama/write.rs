@@ -6,8 +6,8 @@ use crate::translate::{
     form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source},
     out::{Out, safe},
     parts::{
-        FETCHES_NOTHING, FOREIGN, Names, calls, lose_one_at_a_time, lose_rest, lose_several, results, shown,
-        texts, wordless, write_lines, write_numbers, write_object_schema, write_said, write_stops,
+        FETCHES_NOTHING, FOREIGN, Names, calls, lose_one_at_a_time, results, shown, texts, wordless,
+        write_lines, write_numbers, write_object_schema, write_said, write_stops,
     },
     target::{Target, fit_id},
 };
@@ -19,8 +19,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
     lose_one_at_a_time(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;

@@ -6,7 +6,7 @@ use crate::translate::{
     form::{Effort, Format, Media, MediaKind, Part, Request, Role, Source, ToolResult},
     out::Out,
     parts::{
-        FOREIGN, WORDS_ONLY, calls, lose_rest, lose_several, results, wordless, write_data_url, write_lines,
+        FOREIGN, WORDS_ONLY, calls, lose_seed_and_penalties, results, wordless, write_data_url, write_lines,
         write_numbers,
     },
     target::{Target, fit_id},
@@ -19,16 +19,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
-    let lost = [
-        request.seed,
-        request.top_k,
-        request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
-        request.presence_penalty.filter(|penalty| !penalty.is_zero()),
-    ];
-    for number in lost.into_iter().flatten() {
-        losses.lose(number.name)?;
+    lose_seed_and_penalties(request, losses)?;
+    if let Some(top_k) = request.top_k {
+        losses.lose(top_k.name)?;
     }
     if !request.stop.is_empty() {
         losses.lose(request.stop_name)?;
