@@ -69,10 +69,10 @@ pub const COLUMNS: &[Column] = &[
     column("lm-studio", "/v1", |request| both(request, &PLAIN)),
     column("together", "/v1", |request| answer(request, &PLAIN)),
     column("xai", "/v1", |request| both(request, &Chat { new_limit: true, ..PLAIN })),
+    column("fireworks", "/inference/v1", |request| both(request, &PLAIN)),
     column("ollama-native", "", |request| answer(request, &Ollama)),
     column("cohere-v2", "", |request| answer(request, &Cohere)),
     Column { model: Some(CLAUDE), signed: true, ..column("bedrock-converse", "", |request| answer(request, &Converse)) },
-    column("fireworks", "/inference/v1", |request| both(request, &PLAIN)),
 ];
 
 /// Chat completions, and Responses besides.

@@ -72,3 +72,51 @@ fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use mainstay::sigv4::{Credentials, PayloadHash, Signer};
+
+    /// A request that is signed for `region`, as it arrives.
+    fn signed(region: &str) -> Recorded {
+        let body = "{}";
+        let request =
+            http::Request::post("http://h/model/m%3A0/converse").header("content-type", "text/plain");
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        parts.extensions.insert(PayloadHash::of(body.as_bytes()));
+        let credentials = Credentials::new(KEY_ID, SECRET, None).unwrap();
+        Signer::new(credentials, region, "bedrock").sign(&mut parts).unwrap();
+        let mut headers: Vec<(String, String)> = parts
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+            .collect();
+        headers.push(("host".into(), "h".into()));
+        Recorded {
+            number: 0,
+            connection: 0,
+            method: "POST".into(),
+            path: parts.uri.path().into(),
+            headers,
+            body: body.into(),
+            at: tokio::time::Instant::now(),
+        }
+    }
+
+    #[test]
+    fn only_what_was_signed_passes() {
+        assert_eq!(check(&signed(REGION)), Ok(()));
+        assert!(check(&signed("us-east-1")).is_err());
+        let mut other = signed(REGION);
+        other.body = "{ }".into();
+        assert!(check(&other).unwrap_err().contains("does not match"));
+        let mut other = signed(REGION);
+        other.headers.retain(|(name, _)| name != "authorization");
+        assert!(check(&other).is_err());
+        let mut other = signed(REGION);
+        other.headers.push(("x-amz-more".into(), "1".into()));
+        assert!(check(&other).unwrap_err().contains("not signed"));
+    }
+}

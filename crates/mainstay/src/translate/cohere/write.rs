@@ -124,8 +124,15 @@ fn write_assistant(
     Ok(())
 }
 
+/// Whether it is told of tools. Where none may be called and none was, they make way for a format of the answer.
+fn tells_tools(request: &Request<'_>) -> bool {
+    let idle = matches!(request.choice, Some(Choice::None))
+        && request.turns.iter().all(|turn| calls(&turn.parts).next().is_none());
+    !request.tools.is_empty() && !(idle && request.format.is_some())
+}
+
 fn write_tools(request: &Request<'_>, out: &mut Out) {
-    if request.tools.is_empty() {
+    if !tells_tools(request) {
         return;
     }
     // There is no way to name a tool that must be called. To be offered no other comes to the same.
@@ -162,7 +169,7 @@ fn write_tools(request: &Request<'_>, out: &mut Out) {
 /// Its API reference: a format is not supported beside tools.
 fn write_format(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
     let Some(format) = &request.format else { return Ok(()) };
-    if !request.tools.is_empty() {
+    if tells_tools(request) {
         return losses.because(format.param(), "it takes no format of the answer beside tools");
     }
     out.key("response_format").open('{').field_str("type", "json_object");

@@ -202,4 +202,10 @@ fn cohere_is_asked_for_a_format_or_told_of_tools_never_both() {
         let written = to(&TranslateLayer::new(Kind::CohereV2), caller, &body).unwrap();
         assert_eq!(written["response_format"]["type"], "json_object");
     }
+    // Tools that must not be called need not be told.
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tool_choice": "none",
+        "tools": [{"type": "function", "function": tool}], "response_format": {"type": "json_object"}});
+    let written = to(&TranslateLayer::new(Kind::CohereV2), Api::Chat, &body).unwrap();
+    assert_eq!((written.get("tools"), written.get("tool_choice")), (None, None));
+    assert_eq!(written["response_format"]["type"], "json_object");
 }
