@@ -25,7 +25,8 @@ use tower_service::Service;
 
 /// The letters of caller and provider, and what follows them; any other byte is one of the letters too.
 pub(crate) fn letters(line: &[u8]) -> Option<(u8, u8, &[u8])> {
-    let letter = |byte: u8, of: &[u8]| if of.contains(&byte) { byte } else { of[usize::from(byte) % of.len()] };
+    let letter =
+        |byte: u8, of: &[u8]| if of.contains(&byte) { byte } else { of[usize::from(byte) % of.len()] };
     match line {
         &[caller, target, ref rest @ ..] => Some((letter(caller, b"crmg"), letter(target, b"crmgohb"), rest)),
         _ => None,

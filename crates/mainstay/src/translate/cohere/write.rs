@@ -126,9 +126,11 @@ fn write_assistant(
 
 /// Whether it is told of tools. Where none may be called and none was, they make way for a format of the answer.
 fn tells_tools(request: &Request<'_>) -> bool {
-    let idle = matches!(request.choice, Some(Choice::None))
-        && request.turns.iter().all(|turn| calls(&turn.parts).next().is_none());
-    !request.tools.is_empty() && !(idle && request.format.is_some())
+    let idle = || {
+        matches!(request.choice, Some(Choice::None))
+            && request.turns.iter().all(|turn| calls(&turn.parts).next().is_none())
+    };
+    !request.tools.is_empty() && (request.format.is_none() || !idle())
 }
 
 fn write_tools(request: &Request<'_>, out: &mut Out) {
