@@ -6,16 +6,20 @@
 
 mod line;
 mod time;
+mod writer;
+
+pub(crate) use writer::{hold, write_held};
 
 use crate::cli::LogFormat;
 use line::RequestLines;
+use writer::Lines;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::{EnvFilter, fmt::format::Format};
 
 /// Writes what is logged to stderr from now on.
 pub fn to_stderr(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines);
     match format {
         LogFormat::Text => {
             let lines = RequestLines::text(Format::default());
