@@ -108,9 +108,10 @@ fn by_ending(url: &str) -> Option<&'static str> {
     })
 }
 
-/// The names of a request's documents, of which no two are the same.
+/// The names of a request's documents, of which no two are the same, in capitals or small letters.
 #[derive(Debug, Default)]
 pub(super) struct Titles {
+    /// In small letters.
     taken: HashSet<String>,
     documents: u32,
     /// The last number that told one from others of its name.
@@ -126,11 +127,10 @@ impl Titles {
         let mut name = stem.clone();
         self.number = self.number.max(1);
         // Numbers only rise, so that it takes no more tries than there are documents.
-        while self.taken.contains(&name) {
+        while !self.taken.insert(name.to_ascii_lowercase()) {
             self.number = self.number.saturating_add(1);
             name = format!("{stem} ({})", self.number);
         }
-        self.taken.insert(name.clone());
         name
     }
 }
@@ -165,6 +165,7 @@ mod tests {
             r#""document-6""#,
             r#""""#,
             r#""x (2)""#,
+            r#""X.pdf""#,
         ];
         let mut titles = Titles::default();
         let given: Vec<String> = names
@@ -178,7 +179,7 @@ mod tests {
                 })
             })
             .collect();
-        let unique: HashSet<&String> = given.iter().collect();
+        let unique: HashSet<String> = given.iter().map(|name| name.to_lowercase()).collect();
         assert_eq!(unique.len(), names.len(), "{given:?}");
         assert_eq!(given[..3], ["x", "x (2)", "x (3)"]);
     }
