@@ -23,19 +23,16 @@ use std::{
 };
 use tokio::time::{Instant, Sleep, sleep_until};
 
-pin_project! {
-    /// A reply's body: held whole, passed on, or a stream that always ends as one.
-    ///
-    /// Whatever goes wrong in a stream after its head becomes exactly one error event in the caller's dialect and a proper
-    /// end of the HTTP message, without `[DONE]` or `message_stop`: a broken connection tells a client nothing, and can
-    /// take the head with it. With `server.keepalive` a stream's head may go out before anyone has answered; then signs of
-    /// life go out while nothing else does, and a call that fails is that one error event.
-    #[derive(Debug)]
-    pub struct ReplyBody {
-        #[pin]
-        state: State,
-    }
-}
+/// A reply's body: held whole, passed on, or a stream that always ends as one.
+///
+/// Whatever goes wrong in a stream after its head becomes exactly one error event in the caller's dialect and a proper
+/// end of the HTTP message, without `[DONE]` or `message_stop`: a broken connection tells a client nothing, and can
+/// take the head with it. With `server.keepalive` a stream's head may go out before anyone has answered; then signs of
+/// life go out while nothing else does, and a call that fails is that one error event.
+//
+// Boxed here, once: a reply is moved a dozen times on its way to its connection.
+#[derive(Debug)]
+pub struct ReplyBody(Pin<Box<State>>);
 
 pin_project! {
     #[project = StateProj]
@@ -152,11 +149,11 @@ fn is_sse(dialect: Dialect) -> bool {
 
 impl ReplyBody {
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        Self { state: State::Whole { bytes } }
+        Self::boxed(State::Whole { bytes })
     }
 
     pub(super) fn passing(inner: route::ReplyBody, record: Record) -> Self {
-        Self { state: State::Passing { inner, record: Some(record) } }
+        Self::boxed(State::Passing { inner, record: Some(record) })
     }
 
     pub(super) fn stream(inner: route::ReplyBody, mut teller: Teller, cut: Cut, record: Record) -> Self {
@@ -170,15 +167,17 @@ impl ReplyBody {
     }
 
     fn of(source: Source, teller: Teller, cut: Cut, record: Record) -> Self {
-        Self {
-            state: State::Stream {
-                source,
-                cut: cut.cancelled(),
-                teller,
-                tail: Tail::default(),
-                record: Some(record),
-            },
-        }
+        Self::boxed(State::Stream {
+            source,
+            cut: cut.cancelled(),
+            teller,
+            tail: Tail::default(),
+            record: Some(record),
+        })
+    }
+
+    fn boxed(state: State) -> Self {
+        Self(Box::pin(state))
     }
 }
 
@@ -187,10 +186,10 @@ impl Body for ReplyBody {
     type Error = BoxError;
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match self.project().state.project() {
+        match self.0.as_mut().project() {
             StateProj::Whole { bytes } if bytes.is_empty() => Poll::Ready(None),
             StateProj::Whole { bytes } => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             StateProj::Passing { mut inner, record } => {
@@ -247,7 +246,7 @@ impl Body for ReplyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.state {
+        match &*self.0 {
             State::Whole { bytes } => bytes.is_empty(),
             State::Passing { inner, .. } => inner.is_end_stream(),
             State::Stream { source, .. } => matches!(source, Source::Ended),
@@ -255,7 +254,7 @@ impl Body for ReplyBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.state {
+        match &*self.0 {
             State::Whole { bytes } => SizeHint::with_exact(bytes.len() as u64),
             State::Passing { inner, .. } => inner.size_hint(),
             State::Stream { .. } => SizeHint::default(),

@@ -12,9 +12,9 @@ pub(crate) use writer::{hold, write_held};
 
 use crate::cli::LogFormat;
 use line::RequestLines;
-use writer::Lines;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::{EnvFilter, fmt::format::Format};
+use writer::Lines;
 
 /// Writes what is logged to stderr from now on.
 pub fn to_stderr(format: LogFormat) {

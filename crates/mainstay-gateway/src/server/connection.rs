@@ -68,10 +68,12 @@ impl Connection {
             let accepts = Accepts::of(request.headers());
             let taken = (request.version() == Version::HTTP_2).then(|| caller.taken.clone());
             let app = self.app.clone();
-            async move {
+            // In a box of its own: hyper keeps room for it as long as the connection lives, and an open stream has no use for
+            // five KiB of a call that was answered.
+            Box::pin(async move {
                 let reply = compressed(app.answer(request).await, accepts).await;
                 Ok::<_, Infallible>(reply.map(|body| TakenBody::new(body, taken)))
-            }
+            })
         });
         let builder = self.builder();
         let io = TokioIo::new(LingeringIo::new(WriteIdle::new(socket, self.config.write_idle)));

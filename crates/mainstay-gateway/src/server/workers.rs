@@ -81,7 +81,8 @@ impl Workers {
 
 impl Worker {
     fn start(number: usize) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().on_thread_park(logging::write_held).build()?;
+        let runtime =
+            Builder::new_current_thread().enable_all().on_thread_park(logging::write_held).build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::Builder::new().name(format!("worker-{number}")).spawn(move || {

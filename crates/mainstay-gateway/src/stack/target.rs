@@ -23,7 +23,7 @@ use mainstay::{
 };
 use std::sync::Arc;
 use tower::{Layer, Service, ServiceBuilder};
-use tower_http::decompression::DecompressionLayer;
+use tower_http::decompression::{DecompressionBody, DecompressionLayer};
 
 /// What all routes that list a target share.
 pub(super) struct TargetParts<'p> {
@@ -63,6 +63,8 @@ impl<'p> TargetParts<'p> {
             .layer(JudgeLayer::new(kind).with_config(layers::judge(&self.tables)))
             .layer(TimeoutLayer::new(layers::timeout(&self.tables.timeout)))
             .layer(layers::limit(&self.tables.limits))
+            // Boxed: a decoder's room is most of a body, and each layer above moves it.
+            .map_response(|response: Response<DecompressionBody<_>>| response.map(Box::pin))
             .layer(DecompressionLayer::new())
             .layer(provider.endpoint.clone())
             .service(provider.client.clone());

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 /// The names of a target, as configuration gave them. Labels of metrics come from here and never from callers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TargetName {
     /// The provider's name.
     pub provider: Arc<str>,

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Asks the targets, with a kept answer before or behind them.
 pub(in super::super) async fn cached(
     cache: AnswerCache,
-    mut run: Run,
+    mut run: Box<Run>,
 ) -> Result<Response<ReplyBody>, Box<CallFailed>> {
     let (body, call) = (run.body.clone(), run.call.clone());
     let (key, asks_anew) = match run.parts().filter(|_| call.is_some()) {

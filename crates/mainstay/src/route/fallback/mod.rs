@@ -176,7 +176,8 @@ impl Service<Request<RequestBody>> for Fallback {
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> FallbackFuture {
-        let run = Run::new(self.clone(), request);
+        // Boxed: it is handed from one to the next, as far as to the body of a reply that may have to be gone on with.
+        let run = Box::new(Run::new(self.clone(), request));
         let answered = |outcome: Result<_, Box<_>>| outcome.map_err(|failed| failed as BoxError);
         FallbackFuture(match self.0.cache.clone() {
             None => Box::pin(async move { answered(run.answered().await) }),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What it takes to ask the next target to go on.
 pub(in super::super) struct Continue {
-    run: Run,
+    run: Box<Run>,
     /// Who speaks now.
     pub(super) from: Arc<TargetName>,
     /// A target at which a try was made, to be charged if another call follows on its failure.
@@ -33,7 +33,7 @@ pub(super) struct Continued {
 }
 
 impl Continue {
-    pub(in super::super) fn new(mut run: Run, from: &Target, rest: &[Target]) -> Box<Self> {
+    pub(in super::super) fn new(mut run: Box<Run>, from: &Target, rest: &[Target]) -> Box<Self> {
         let usage = run
             .parts()
             .map(|parts| parts.extensions.get_or_insert_default::<UsageCell>().clone())

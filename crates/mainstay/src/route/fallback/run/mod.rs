@@ -80,7 +80,7 @@ impl Run {
     }
 
     /// Asks until one answers or the deadline is over.
-    pub(in super::super) async fn answered(self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+    pub(in super::super) async fn answered(self: Box<Self>) -> Result<Response<ReplyBody>, Box<CallFailed>> {
         let Some(deadline) = self.deadline else { return self.first().await };
         let log = self.log.clone();
         match tokio::time::timeout_at(deadline.instant(), self.first()).await {
@@ -91,7 +91,7 @@ impl Run {
     }
 
     /// Asks until one answers.
-    async fn first(mut self) -> Result<Response<ReplyBody>, Box<CallFailed>> {
+    async fn first(mut self: Box<Self>) -> Result<Response<ReplyBody>, Box<CallFailed>> {
         let headers = self.parts.as_ref().map(|parts| &parts.headers);
         let targets = match headers {
             Some(headers) => order::targets(self.fallback.settings(), headers, &self.body, self.asks()),
@@ -229,7 +229,7 @@ impl Run {
 
     /// The answer as the caller gets it.
     fn answer(
-        self,
+        self: Box<Self>,
         mut response: Response<ReplyBody>,
         target: &Target,
         model: Arc<str>,
