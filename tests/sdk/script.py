@@ -40,3 +40,8 @@ def raises(kind, call):
 def thinks(model):
     """Whether the model's thoughts are to be seen."""
     return model.removeprefix("m-") not in HIDDEN
+
+
+def cached(model):
+    """How many tokens came from a cache, as far as the provider tells."""
+    return 0 if model == "m-ollama-native" else 4

@@ -14,6 +14,10 @@ use mainstay_tests::{
 use std::{collections::BTreeMap, env, fmt::Write, path::Path, process::Stdio, time::Duration};
 use tokio::{process::Command, time::timeout};
 
+/// What a model's name ends with, and what is to happen there; see `mainstay_tests::scripted`.
+const ENDINGS: [&str; 8] =
+    ["", "-status-401", "-status-404", "-status-429", "-status-500", "-status-503", "-late-error", "-silent"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_sdk_works_with_every_kind_of_provider() {
     let Some(python) = env::var("MAINSTAY_SDK_PYTHON").ok().filter(|python| !python.is_empty()) else {
@@ -26,18 +30,21 @@ async fn every_sdk_works_with_every_kind_of_provider() {
         "[server]\nlisten = \"127.0.0.1:{port}\"\n[defaults.retry]\nattempts = 1\n[defaults.breaker]\nfailures = 100000\n"
     );
     let mut providers = Vec::new();
+    let mut env = BTreeMap::new();
     for column in COLUMNS {
         let provider = ScriptedProvider::answering(column.answer).await.unwrap();
         let (kind, url, base) = (column.kind, provider.url(), column.base);
-        write!(
-            config,
-            "[providers.{kind}]\nkind = \"{kind}\"\nbase_url = \"{url}{base}\"\napi_key_env = \"UP_KEY\"\n\
-             [[routes]]\nmodels = [\"m-{kind}\", \"m-{kind}-status-*\", \"m-{kind}-late-error\", \"m-{kind}-silent\"]\ntargets = [\"{kind}\"]\n"
-        )
-        .unwrap();
+        let (credentials, variables) = column.credentials();
+        env.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        writeln!(config, "[providers.{kind}]\nkind = \"{kind}\"\nbase_url = \"{url}{base}\"\n{credentials}")
+            .unwrap();
+        for ending in ENDINGS {
+            let target = column.model.map_or(kind.to_owned(), |model| format!("{kind}/{model}{ending}"));
+            writeln!(config, "[[routes]]\nmodels = [\"m-{kind}{ending}\"]\ntargets = [\"{target}\"]")
+                .unwrap();
+        }
         providers.push(provider);
     }
-    let env = BTreeMap::from([("UP_KEY".to_owned(), "sk-test-secret-0123456789".to_owned())]);
     let gateway = Gateway::start(&config, port, &env).await.unwrap();
     let gateway = gateway.unwrap_or_else(|refused| panic!("the gateway did not start: {refused:?}"));
 

@@ -3,9 +3,13 @@
 use super::{
     answer,
     chat::{Chat, Errors, PLAIN, Thoughts},
+    cohere::Cohere,
+    converse::Converse,
     gemini::Gemini,
     messages::Messages,
+    ollama::Ollama,
     responses::Responses,
+    sigv4,
 };
 use mainstay_testkit::{Recorded, Step};
 
@@ -16,13 +20,34 @@ pub struct Column {
     pub kind: &'static str,
     /// What follows the host in its `base_url`.
     pub base: &'static str,
+    /// The model behind it, where its name tells how it is to be asked; else it is asked by the route's name.
+    pub model: Option<&'static str>,
+    /// Whether requests are signed with AWS's keys; else they carry one key.
+    pub signed: bool,
     /// What it answers.
     pub answer: fn(&Recorded) -> Step,
 }
 
-const fn column(kind: &'static str, base: &'static str, answer: fn(&Recorded) -> Step) -> Column {
-    Column { kind, base, answer }
+impl Column {
+    /// Its lines in a configuration that say how it is paid, and the variables that these name.
+    pub fn credentials(&self) -> (String, Vec<(&'static str, &'static str)>) {
+        if !self.signed {
+            return ("api_key_env = \"UP_KEY\"".to_owned(), vec![("UP_KEY", "sk-test-secret-0123456789")]);
+        }
+        let lines = format!(
+            "aws_region = \"{}\"\naws_access_key_id_env = \"UP_ID\"\naws_secret_access_key_env = \"UP_SECRET\"",
+            sigv4::REGION
+        );
+        (lines, vec![("UP_ID", sigv4::KEY_ID), ("UP_SECRET", sigv4::SECRET)])
+    }
 }
+
+const fn column(kind: &'static str, base: &'static str, answer: fn(&Recorded) -> Step) -> Column {
+    Column { kind, base, model: None, signed: false, answer }
+}
+
+/// A model of Claude's on Bedrock: one that is told a budget to think by.
+const CLAUDE: &str = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
 /// All of them, one a line, each with what is out of the ordinary about it.
 #[rustfmt::skip]
@@ -45,6 +70,9 @@ pub const COLUMNS: &[Column] = &[
     column("together", "/v1", |request| answer(request, &PLAIN)),
     column("xai", "/v1", |request| both(request, &Chat { new_limit: true, ..PLAIN })),
     column("fireworks", "/inference/v1", |request| both(request, &PLAIN)),
+    column("ollama-native", "", |request| answer(request, &Ollama)),
+    column("cohere-v2", "", |request| answer(request, &Cohere)),
+    Column { model: Some(CLAUDE), signed: true, ..column("bedrock-converse", "", |request| answer(request, &Converse)) },
 ];
 
 /// Chat completions, and Responses besides.

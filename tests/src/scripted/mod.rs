@@ -10,11 +10,16 @@
 //! Not a model: a few words of the prompt decide what is said; [`Said::to`] has them all.
 
 mod chat;
+mod cohere;
 mod columns;
+mod converse;
+mod converse_blocks;
 mod gemini;
 mod messages;
+mod ollama;
 mod responses;
 mod said;
+mod sigv4;
 
 pub use self::columns::{COLUMNS, Column};
 pub use self::said::{Asked, CACHED, Call, End, INPUT, OUTPUT, Said, THOUGHTS};
@@ -48,6 +53,11 @@ trait Speaker: Sync {
     /// The body of an error.
     fn error(&self, status: u16, message: &str) -> Value;
 
+    /// The header that says what kind of error it is, where one does.
+    fn error_header(&self, _: u16) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
     /// The answer to a request that asks for no words, such as embeddings; `None` if this is another.
     fn aside(&self, _: &Recorded) -> Option<Step> {
         None
@@ -70,12 +80,12 @@ fn answer(request: &Recorded, speaker: &dyn Speaker) -> Step {
     let asked = match speaker.read(request) {
         Ok(asked) => asked,
         Err(why) => {
-            return Step::json(REFUSED, speaker.error(REFUSED, &format!("refused by the script: {why}")));
+            return failed(REFUSED, &format!("refused by the script: {why}"), speaker);
         }
     };
     let status = asked.model.split(STATUS).nth(1).and_then(|status| status.parse().ok());
     if let Some(status) = status {
-        return Step::json(status, speaker.error(status, "the script says so"));
+        return failed(status, "the script says so", speaker);
     }
     if asked.model.ends_with(SILENT) {
         return Step::stall();
@@ -95,6 +105,14 @@ fn answer(request: &Recorded, speaker: &dyn Speaker) -> Step {
     Step::chunks(events).header("content-type", speaker.stream_type())
 }
 
+fn failed(status: u16, message: &str, speaker: &dyn Speaker) -> Step {
+    let step = Step::json(status, speaker.error(status, message));
+    match speaker.error_header(status) {
+        Some((name, value)) => step.header(name, value),
+        None => step,
+    }
+}
+
 /// Embeddings in OpenAI's form.
 fn embeddings(request: &Recorded) -> Option<Step> {
     let body = request.json().filter(|_| request.route().ends_with("/embeddings"))?;
@@ -111,6 +129,12 @@ fn known(body: &Value, fields: &[&str]) -> Result<(), String> {
         Some(name) => Err(format!("there is no field {name}")),
         None => Ok(()),
     }
+}
+
+/// Complains of a request that comes without a key.
+fn bearer(request: &Recorded) -> Result<(), String> {
+    let key = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    must(key.is_some_and(|key| !key.is_empty()), "no api key supplied")
 }
 
 /// The items of a list; none where it is none.

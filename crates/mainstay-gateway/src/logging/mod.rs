@@ -6,20 +6,19 @@
 
 mod line;
 mod time;
-mod writer;
-
-pub(crate) use writer::{hold, write_held};
 
 use crate::cli::LogFormat;
 use line::RequestLines;
 use std::io::{self, IsTerminal};
-use tracing_subscriber::{EnvFilter, fmt::format::Format};
-use writer::Lines;
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{format::Format, writer::BoxMakeWriter},
+};
 
 /// Writes what is logged to stderr from now on.
 pub fn to_stderr(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr());
     match format {
         LogFormat::Text => {
             let lines = RequestLines::text(Format::default());
@@ -27,4 +26,21 @@ pub fn to_stderr(format: LogFormat) {
         }
         LogFormat::Json => log.json().map_event_format(RequestLines::json).init(),
     }
+}
+
+/// Stderr without the standard library's lock, for which busy workers would wait on each other: a line is written by one call,
+/// and calls are not mixed (POSIX; on a pipe as long as a line has no more than 4096 bytes, which a request's has not).
+#[cfg(unix)]
+fn stderr() -> BoxMakeWriter {
+    use std::{fs::File, os::fd::AsFd};
+    match io::stderr().as_fd().try_clone_to_owned() {
+        Ok(own) => BoxMakeWriter::new(File::from(own)),
+        // It is closed.
+        Err(_) => BoxMakeWriter::new(io::stderr),
+    }
+}
+
+#[cfg(not(unix))]
+fn stderr() -> BoxMakeWriter {
+    BoxMakeWriter::new(io::stderr)
 }

@@ -8,7 +8,6 @@
 //! worker, would save a hop for each connection; but the kernel spreads connections over them by chance, and the first of
 //! a kept pool stay where they fell. They would also let a second gateway listen on a port that is taken.
 
-use crate::logging;
 use std::{
     io,
     num::NonZero,
@@ -81,12 +80,10 @@ impl Workers {
 
 impl Worker {
     fn start(number: usize) -> io::Result<Self> {
-        let runtime =
-            Builder::new_current_thread().enable_all().on_thread_park(logging::write_held).build()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
-            logging::hold();
             // Nobody sends: the sender that is gone says stop.
             let _ = runtime.block_on(stopped);
             // A name server that does not answer holds nobody up.

@@ -309,6 +309,9 @@ pub(crate) fn reply(letter: u8, mut bytes: &[u8]) -> String {
         b'r' => ("{\"id\":\"resp_1\",\"output\":[", "],\"usage\":"),
         b'm' => ("{\"type\":\"message\",\"content\":[", "],\"usage\":"),
         b'g' => ("{\"candidates\":[{\"content\":{\"parts\":[", "]}}],\"usageMetadata\":"),
+        b'o' => ("{\"done\":true,\"message\":{\"tool_calls\":[", "]},\"usage\":"),
+        b'h' => ("{\"id\":\"x\",\"message\":{\"content\":[", "]},\"usage\":"),
+        b'b' => ("{\"output\":{\"message\":{\"content\":[", "]}},\"usage\":"),
         _ => ("{\"choices\":[{\"message\":{\"tool_calls\":[", "]}}],\"usage\":"),
     };
     let mut text = before.to_owned();

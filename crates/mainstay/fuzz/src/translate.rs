@@ -1,7 +1,7 @@
 //! What the targets of the translation share: a call through the layer, over a provider that replies from memory.
 //!
 //! A case begins with two letters, the caller's dialect and the provider's: `c` chat completions, `r` Responses, `m` Messages,
-//! `g` Gemini.
+//! `g` Gemini; for a provider also `o` Ollama's own, `h` Cohere's, `b` Bedrock's Converse.
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -25,12 +25,17 @@ use tower_service::Service;
 
 /// The letters of caller and provider, and what follows them; any other byte is one of the letters too.
 pub(crate) fn letters(line: &[u8]) -> Option<(u8, u8, &[u8])> {
-    const LETTERS: [u8; 4] = *b"crmg";
-    let letter = |byte: u8| if LETTERS.contains(&byte) { byte } else { LETTERS[usize::from(byte % 4)] };
+    let letter =
+        |byte: u8, of: &[u8]| if of.contains(&byte) { byte } else { of[usize::from(byte) % of.len()] };
     match line {
-        &[caller, target, ref rest @ ..] => Some((letter(caller), letter(target), rest)),
+        &[caller, target, ref rest @ ..] => Some((letter(caller, b"crmg"), letter(target, b"crmgohb"), rest)),
         _ => None,
     }
+}
+
+/// Whether a call between the two passes untouched.
+pub(crate) fn passes(caller: u8, target: u8) -> bool {
+    caller == target || caller == b'r' && target == b'c'
 }
 
 /// The caller's path, and the path of a stream.
@@ -48,6 +53,9 @@ pub(crate) fn kind(letter: u8) -> Kind {
         b'r' => Kind::OpenAiResponses,
         b'm' => Kind::Anthropic,
         b'g' => Kind::Gemini,
+        b'o' => Kind::OllamaNative,
+        b'h' => Kind::CohereV2,
+        b'b' => Kind::BedrockConverse,
         _ => Kind::OpenAi,
     }
 }

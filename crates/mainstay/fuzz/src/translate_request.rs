@@ -22,6 +22,10 @@ pub fn check(data: &[u8]) {
     }
     assert!(translate::is_json(&written), "{}", String::from_utf8_lossy(&written));
     assert!(written.len() <= body.len() * 40 + 4096, "{} of {}", written.len(), body.len());
+    // What only a provider speaks is read by nobody here.
+    if !b"crmg".contains(&target) {
+        return;
+    }
     for other in b"crmg".iter().copied().filter(|other| *other != target) {
         self::written(target, other, true, &written);
     }

@@ -30,6 +30,8 @@ impl Finish {
             "stop" | "end_turn" | "stop_sequence" | "STOP" | "COMPLETE" | "STOP_SEQUENCE" | "eos" => {
                 Finish::Stop
             }
+            // Ollama loaded or unloaded its model, and said nothing: no excuse for an answer without a word.
+            "load" | "unload" => Finish::Stop,
             "length"
             | "max_tokens"
             | "model_length"

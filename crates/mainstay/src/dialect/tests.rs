@@ -516,6 +516,19 @@ fn ollamas_lines_end_with_done() {
 }
 
 #[test]
+fn a_model_of_ollamas_that_was_only_loaded_has_not_answered() {
+    for reason in ["load", "unload"] {
+        let line = format!(
+            r#"{{"message":{{"role":"assistant","content":""}},"done":true,"done_reason":"{reason}"}}"#
+        );
+        let mut reader = StreamReader::new(Dialect::Ollama);
+        reader.read_data(b"", &Bytes::from(line.clone()));
+        assert!(reader.is_complete() && reader.is_empty_answer(), "{reason}");
+        assert_eq!(read_whole(Dialect::Ollama, line.as_bytes()), Whole::Empty, "{reason}");
+    }
+}
+
+#[test]
 fn bedrocks_messages_and_exceptions() {
     let event = |kind: &str, payload: &str| {
         let wire = Message::encode(&[(":message-type", "event"), (":event-type", kind)], payload.as_bytes());

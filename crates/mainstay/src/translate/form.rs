@@ -201,15 +201,24 @@ pub(super) enum Choice<'a> {
 #[derive(Debug)]
 pub(super) enum Format<'a> {
     /// Any JSON, with the caller's name for the wish.
-    Json {
-        param: &'static str,
-    },
+    Json { param: &'static str },
     Schema {
+        /// The caller's name for the wish.
+        param: &'static str,
         name: Option<Lit<'a>>,
         description: Option<Lit<'a>>,
         schema: Cow<'a, str>,
         strict: Option<bool>,
     },
+}
+
+impl Format<'_> {
+    /// What the caller calls the wish.
+    pub(super) fn param(&self) -> &'static str {
+        match self {
+            Format::Json { param } | Format::Schema { param, .. } => param,
+        }
+    }
 }
 
 /// How much to think before the answer.
@@ -333,36 +342,4 @@ pub(super) struct Wishes {
     pub(super) include_usage: bool,
     /// Thinking blocks, where the dialect shows them to who asks only.
     pub(super) thoughts: bool,
-}
-
-// The readers' common words for a field that is not what it must be.
-
-pub(super) fn text<'a>(param: &str, value: Json<'a>) -> Result<Lit<'a>, Refused> {
-    value.lit().ok_or_else(|| Refused::wrong(param, "must be a string"))
-}
-
-pub(super) fn decoded<'a>(param: &str, value: Json<'a>) -> Result<Cow<'a, str>, Refused> {
-    value.text().ok_or_else(|| Refused::wrong(param, "must be a string"))
-}
-
-pub(super) fn flag(param: &str, value: Json<'_>) -> Result<bool, Refused> {
-    if value.is_null() {
-        return Ok(false);
-    }
-    value.as_bool().ok_or_else(|| Refused::wrong(param, "must be true or false"))
-}
-
-pub(super) fn count(param: &str, value: Json<'_>) -> Result<Option<u64>, Refused> {
-    if value.is_null() {
-        return Ok(None);
-    }
-    value.count().map(Some).ok_or_else(|| Refused::wrong(param, "must be a whole number"))
-}
-
-pub(super) fn list<'a>(param: &str, value: Json<'a>) -> Result<super::json::Items<'a>, Refused> {
-    value.items().ok_or_else(|| Refused::wrong(param, "must be a list"))
-}
-
-pub(super) fn object<'a>(param: &str, value: Json<'a>) -> Result<Json<'a>, Refused> {
-    if value.is_object() { Ok(value) } else { Err(Refused::wrong(param, "must be an object")) }
 }

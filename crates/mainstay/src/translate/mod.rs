@@ -15,7 +15,8 @@
 //! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
 //! of which nothing is known here. [`lenient`](TranslateLayer::lenient), or [`Lenient`] on a call, drops it instead and lists it in the reply's
 //! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
-//! metadata, service tiers, thoughts of earlier turns and their signatures. Marks of Anthropic's callers for the cache reach
+//! metadata, service tiers, thoughts of earlier turns and their signatures. Of an answer only its sources are dropped (citations,
+//! annotations): each dialect points into documents that the others have no names for. Marks of Anthropic's callers for the cache reach
 //! Bedrock, whose models have the same one.
 //!
 //! **Streams** are translated event by event, as they come. Blocks that a dialect wants one after the other are made so;
@@ -64,6 +65,7 @@ mod cohere;
 mod converse;
 mod error;
 mod event;
+mod fields;
 mod form;
 mod future;
 mod gemini;

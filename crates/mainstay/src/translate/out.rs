@@ -158,7 +158,19 @@ impl Out {
         self.text.len()
     }
 
-    /// Takes back all but the first `length` bytes, which end with a whole event.
+    /// Ends a list and the object around it. Where nothing came into the list since it was `list` bytes up to there, the
+    /// object, which began at `before`, is taken back; whether it stays.
+    pub(super) fn close_filled(&mut self, before: usize, list: usize) -> bool {
+        let filled = self.len() > list;
+        if filled {
+            self.close(']').close('}');
+        } else {
+            self.truncate(before);
+        }
+        filled
+    }
+
+    /// Takes back all but the first `length` bytes, which end with a whole event or value.
     pub(super) fn truncate(&mut self, length: usize) {
         self.text.truncate(length);
     }

@@ -33,6 +33,15 @@ pub(super) fn lose_one_at_a_time(request: &Request<'_>, losses: &mut Losses) -> 
     wish.map_or(Ok(()), |param| losses.lose(param))
 }
 
+/// Gives up the seed and the penalties for words that were used already, where they are none.
+pub(super) fn lose_seed_and_penalties(request: &Request<'_>, losses: &mut Losses) -> Result<(), Refused> {
+    let Request { seed, frequency_penalty, presence_penalty, .. } = *request;
+    let penalties =
+        [frequency_penalty, presence_penalty].map(|number| number.filter(|number| !number.is_zero()));
+    let lost = [seed].into_iter().chain(penalties).flatten();
+    lost.into_iter().try_for_each(|number| losses.lose(number.name))
+}
+
 /// Numbers as the caller wrote them, under the target's names.
 pub(super) fn write_numbers<'a>(
     numbers: impl IntoIterator<Item = (&'static str, Option<Number<'a>>)>,

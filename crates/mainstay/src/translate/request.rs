@@ -8,6 +8,7 @@ use super::{
     json::Json,
     messages, ollama,
     out::Out,
+    parts::{lose_rest, lose_several},
     responses,
 };
 use crate::{body::RequestBody, dialect::ErrorFamily, peek::Call, route::AskedModel};
@@ -79,6 +80,10 @@ fn write(
     };
     if target.api != TargetApi::Converse {
         request.unmark();
+    }
+    lose_rest(&request, losses)?;
+    if target.api != TargetApi::Chat {
+        lose_several(&request, losses)?;
     }
     let asked = parts.extensions.get::<AskedModel>().map(|asked| &*asked.0);
     let model = asked.filter(|model| !model.is_empty()).unwrap_or(&call.model);

@@ -1,13 +1,11 @@
-//! Streams of `/v1/chat/completions`.
+//! Reading streams of `/v1/chat/completions`, and whole completions.
 
-use super::answer::{read_tokens, reason, write_tokens};
+use super::answer::read_tokens;
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Event, MAX_CALLS, Tokens, conclude, filled, id_with, made_id, now},
-        form::Wishes,
+        event::{Event, MAX_CALLS, filled, made_id},
         json::Json,
-        out::Out,
     },
 };
 use std::borrow::Cow;
@@ -221,125 +219,5 @@ fn read_content<'a>(content: Json<'a>, events: &mut Vec<Event<'a>>) {
             }
             _ => {}
         }
-    }
-}
-
-/// Writes chunks.
-#[derive(Debug)]
-pub(in crate::translate) struct Stream {
-    wishes: Wishes,
-    /// What every chunk begins with, up to its choices. Empty until the answer has begun.
-    head: String,
-    calls: Vec<u64>,
-    refused: bool,
-    finish: Option<Finish>,
-    tokens: Tokens,
-    ended: bool,
-}
-
-impl Stream {
-    pub(in crate::translate) fn new(wishes: Wishes) -> Self {
-        Self {
-            wishes,
-            head: String::new(),
-            calls: Vec::new(),
-            refused: false,
-            finish: None,
-            tokens: Tokens::default(),
-            ended: false,
-        }
-    }
-
-    pub(in crate::translate) fn write(
-        &mut self,
-        event: Event<'_>,
-        out: &mut Out,
-    ) -> Result<(), &'static str> {
-        if let Event::Start { id, model, created } = &event {
-            self.begin(id.as_deref(), model.as_deref(), *created, out);
-            return Ok(());
-        }
-        if self.head.is_empty() {
-            self.begin(None, None, None, out);
-        }
-        match event {
-            Event::Start { .. } => {}
-            Event::Text(text) => self.chunk(out, |out| {
-                out.key("content").pieces([&*text]);
-            }),
-            Event::Thought(text) => self.chunk(out, |out| {
-                out.key("reasoning_content").pieces([&*text]);
-            }),
-            Event::Refusal(text) => {
-                self.refused = true;
-                self.chunk(out, |out| {
-                    out.key("refusal").pieces([&*text]);
-                });
-            }
-            Event::Call { call, id, name } => {
-                let index = self.calls.len() as u64;
-                self.calls.push(call);
-                self.chunk(out, |out| {
-                    out.key("tool_calls").open('[').open('{').field_number("index", index);
-                    out.field_str("id", &id).field_str("type", "function").key("function").open('{');
-                    out.field_str("name", &name).field_str("arguments", "").close('}').close('}').close(']');
-                });
-            }
-            Event::Arguments { call, text } => {
-                let Some(index) = self.calls.iter().position(|known| *known == call) else { return Ok(()) };
-                self.chunk(out, |out| {
-                    out.key("tool_calls").open('[').open('{').field_number("index", index as u64);
-                    out.key("function").open('{').key("arguments").pieces([&*text]);
-                    out.close('}').close('}').close(']');
-                });
-            }
-            Event::Finish { reason, .. } => self.finish = Some(reason),
-            Event::Tokens(tokens) => self.tokens.update(tokens),
-            Event::End => self.end(out),
-        }
-        Ok(())
-    }
-
-    fn begin(&mut self, id: Option<&str>, model: Option<&str>, created: Option<u64>, out: &mut Out) {
-        if !self.head.is_empty() {
-            return;
-        }
-        let mut head = Out::with_capacity(160);
-        head.open('{')
-            .field_str("id", &id_with("chatcmpl-", id))
-            .field_str("object", "chat.completion.chunk");
-        head.field_number("created", created.unwrap_or_else(now))
-            .field_str("model", model.unwrap_or_default());
-        if self.wishes.include_usage {
-            head.field_raw("usage", "null");
-        }
-        self.head = head.finish();
-        self.chunk(out, |out| {
-            out.field_str("role", "assistant").field_str("content", "");
-        });
-    }
-
-    fn chunk(&self, out: &mut Out, delta: impl FnOnce(&mut Out)) {
-        out.event(None).raw(&self.head);
-        out.key("choices").open('[').open('{').field_number("index", 0).key("delta").open('{');
-        delta(out);
-        out.close('}').field_raw("finish_reason", "null").close('}').close(']').close('}').end_event();
-    }
-
-    fn end(&mut self, out: &mut Out) {
-        if std::mem::replace(&mut self.ended, true) {
-            return;
-        }
-        let reason = reason(conclude(self.finish, !self.calls.is_empty(), self.refused));
-        out.event(None).raw(&self.head);
-        out.key("choices").open('[').open('{').field_number("index", 0).key("delta").open('{').close('}');
-        out.field_str("finish_reason", reason).close('}').close(']').close('}').end_event();
-        if self.wishes.include_usage {
-            out.event(None).raw(self.head.strip_suffix(",\"usage\":null").unwrap_or(&self.head));
-            out.key("choices").open('[').close(']').key("usage");
-            write_tokens(&self.tokens, out);
-            out.close('}').end_event();
-        }
-        out.verbatim("data: [DONE]\n\n");
     }
 }

@@ -4,7 +4,9 @@ use crate::translate::{
     error::{Losses, Refused},
     form::{Media, MediaKind, Part, Request, Role, Source},
     out::{Out, safe},
-    parts::{FOREIGN, WORDS_ONLY, calls, results, shown, texts, write_data_url, write_lines, write_said},
+    parts::{
+        FOREIGN, WORDS_ONLY, calls, results, shown, texts, wordless, write_data_url, write_lines, write_said,
+    },
     target::{Target, fit_id},
 };
 
@@ -20,14 +22,16 @@ pub(super) fn write_messages(
         write_lines(request.system.iter().copied(), out);
         out.close('}');
     }
+    let before = out.len();
     for turn in &request.turns {
         match turn.role {
             Role::User => write_user(&turn.parts, target, losses, out)?,
             Role::Assistant => write_assistant(&turn.parts, target, losses, out)?,
         }
     }
+    let lost = out.len() == before && !request.turns.is_empty();
     out.close(']');
-    Ok(())
+    if lost { Err(wordless()) } else { Ok(()) }
 }
 
 fn write_user(
@@ -42,17 +46,18 @@ fn write_user(
         (Some(Part::Text(text)), 1) => Some(*text),
         _ => None,
     };
+    let before = out.len();
     out.open('{').field_str("role", "user");
     if let Some(text) = lone {
-        out.field_lit("content", text);
-    } else {
-        out.key("content").open('[');
-        for part in shown(parts) {
-            write_part(part, losses, out)?;
-        }
-        out.close(']');
+        out.field_lit("content", text).close('}');
+        return Ok(());
     }
-    out.close('}');
+    out.key("content").open('[');
+    let list = out.len();
+    for part in shown(parts) {
+        write_part(part, losses, out)?;
+    }
+    out.close_filled(before, list);
     Ok(())
 }
 
@@ -135,6 +140,9 @@ fn write_assistant(
     out: &mut Out,
 ) -> Result<(), Refused> {
     lose_media(parts, losses)?;
+    if texts(parts).next().is_none() && calls(parts).next().is_none() {
+        return Ok(());
+    }
     out.open('{').field_str("role", "assistant");
     if texts(parts).next().is_some() {
         out.key("content").pieces(texts(parts).map(|text| text.inner()));

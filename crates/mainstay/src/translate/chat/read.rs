@@ -1,11 +1,10 @@
 //! Reading a request of `/v1/chat/completions`.
 
+use super::tools::{function_call, function_tool, read_call, read_choice, read_tool};
 use crate::translate::{
     error::Refused,
-    form::{
-        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source,
-        Tool, ToolResult,
-    },
+    fields,
+    form::{Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source, ToolResult},
     json::Json,
 };
 use std::borrow::Cow;
@@ -33,14 +32,14 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
     for (name, value) in body.fields() {
         match &*name {
             "messages" => messages = Some(value),
-            "stream" => request.stream = form::flag("stream", value)?,
+            "stream" => request.stream = fields::flag("stream", value)?,
             "tools" if !value.is_null() => {
-                for (at, tool) in form::list("tools", value)?.enumerate() {
+                for (at, tool) in fields::list("tools", value)?.enumerate() {
                     read_tool(&format!("tools[{at}]"), tool, &mut request)?;
                 }
             }
             "functions" if !value.is_null() => {
-                for (at, function) in form::list("functions", value)?.enumerate() {
+                for (at, function) in fields::list("functions", value)?.enumerate() {
                     request.room("functions")?;
                     request.tools.push(function_tool(&format!("functions[{at}]"), function)?);
                 }
@@ -53,12 +52,12 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
                 )?;
             }
             "parallel_tool_calls" if !value.is_null() => {
-                if !form::flag("parallel_tool_calls", value)? {
+                if !fields::flag("parallel_tool_calls", value)? {
                     request.one_tool_at_a_time = Some("parallel_tool_calls");
                 }
             }
-            "max_completion_tokens" => max_tokens[0] = form::count("max_completion_tokens", value)?,
-            "max_tokens" => max_tokens[1] = form::count("max_tokens", value)?,
+            "max_completion_tokens" => max_tokens[0] = fields::count("max_completion_tokens", value)?,
+            "max_tokens" => max_tokens[1] = fields::count("max_tokens", value)?,
             "temperature" => request.temperature = Number::read("temperature", value)?,
             "top_p" => request.top_p = Number::read("top_p", value)?,
             "top_k" => request.top_k = Number::read("top_k", value)?,
@@ -69,14 +68,14 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             "stop" if !value.is_null() => match value.lit() {
                 Some(stop) => request.stop.push(stop),
                 None => {
-                    for (at, stop) in form::list("stop", value)?.enumerate() {
-                        request.stop.push(form::text(&format!("stop[{at}]"), stop)?);
+                    for (at, stop) in fields::list("stop", value)?.enumerate() {
+                        request.stop.push(fields::text(&format!("stop[{at}]"), stop)?);
                     }
                 }
             },
             "response_format" if !value.is_null() => read_format(value, &mut request)?,
             "reasoning_effort" if !value.is_null() => {
-                let word = form::decoded("reasoning_effort", value)?;
+                let word = fields::decoded("reasoning_effort", value)?;
                 let effort = Effort::read(&word)
                     .ok_or_else(|| Refused::wrong("reasoning_effort", "is no effort that is known"))?;
                 request.reasoning = Reasoning { effort: Some(effort), ..request.reasoning };
@@ -98,7 +97,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
     request.max_tokens = max_tokens[0].or(max_tokens[1]);
     let messages = messages.ok_or_else(|| Refused::wrong("messages", "is missing"))?;
     let mut legacy = 0;
-    for (at, message) in form::list("messages", messages)?.enumerate() {
+    for (at, message) in fields::list("messages", messages)?.enumerate() {
         read_message(&format!("messages[{at}]"), message, &mut legacy, &mut request)?;
     }
     Ok(request)
@@ -111,7 +110,7 @@ fn read_message<'a>(
     request: &mut Request<'a>,
 ) -> Result<(), Refused> {
     request.room(at)?;
-    let message = form::object(at, message)?;
+    let message = fields::object(at, message)?;
     let [role, content] = message.pick(["role", "content"]);
     let role = role.and_then(Json::text);
     match role.as_deref() {
@@ -136,7 +135,7 @@ fn read_message<'a>(
                 request.lost(format!("{at}.audio"));
             }
             if let Some(calls) = message.get("tool_calls") {
-                for (n, call) in form::list(&format!("{at}.tool_calls"), calls)?.enumerate() {
+                for (n, call) in fields::list(&format!("{at}.tool_calls"), calls)?.enumerate() {
                     if let Some(call) = read_call(&format!("{at}.tool_calls[{n}]"), call, request)? {
                         parts.push(Part::Call(call));
                     }
@@ -151,7 +150,7 @@ fn read_message<'a>(
         }
         Some("tool" | "function") => {
             let id = match message.get("tool_call_id") {
-                Some(id) => form::decoded(&format!("{at}.tool_call_id"), id)?,
+                Some(id) => fields::decoded(&format!("{at}.tool_call_id"), id)?,
                 // Of a time when there was one call at most.
                 None if role.as_deref() == Some("function") => Cow::Owned(format!("call_{legacy}")),
                 None => return Err(Refused::wrong(format!("{at}.tool_call_id"), "is missing")),
@@ -191,15 +190,13 @@ fn read_content<'a>(
         let kind = part.get("type").and_then(Json::text);
         match kind.as_deref() {
             Some(kind @ ("text" | "refusal")) => {
-                let text =
-                    part.get(kind).ok_or_else(|| Refused::wrong(format!("{at}.{kind}"), "is missing"))?;
-                parts.push(Part::Text(form::text(&format!("{at}.{kind}"), text)?));
+                parts.push(Part::Text(fields::needed_text(&at, part, kind)?));
             }
             Some(kind @ ("image_url" | "video_url")) => {
                 let param = format!("{at}.{kind}");
                 let url = part.get(kind).map(|image| image.get("url").unwrap_or(image));
                 let url = url.ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
-                let source = Source::of_url(form::decoded(&param, url)?)
+                let source = Source::of_url(fields::decoded(&param, url)?)
                     .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64"))?;
                 let kind = if kind == "image_url" { MediaKind::Image } else { MediaKind::Video };
                 parts.push(Part::Media(Media { kind, source, name: None, param }));
@@ -209,7 +206,7 @@ fn read_content<'a>(
                 let param = format!("{at}.input_audio");
                 let audio = part.get("input_audio").unwrap_or(part);
                 let data = audio.get("data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
-                let data = form::decoded(&param, data)?;
+                let data = fields::decoded(&param, data)?;
                 let format = audio.get("format").and_then(Json::text).unwrap_or(Cow::Borrowed("wav"));
                 let source = Source::Data { media: Cow::Owned(format!("audio/{format}")), data };
                 parts.push(Part::Media(Media { kind: MediaKind::Audio, source, name: None, param }));
@@ -225,121 +222,11 @@ fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {
     let name = file.get("filename").and_then(Json::lit);
     if let Some(data) = file.get("file_data") {
         let param = format!("{at}.file.file_data");
-        let text = form::decoded(&param, data)?;
-        let source = if text.starts_with("data:") {
-            Source::of_url(text).ok_or_else(|| Refused::wrong(&*param, "is no data in base64"))?
-        } else {
-            Source::Data { media: Cow::Borrowed("application/pdf"), data: text }
-        };
+        let source = fields::file_data(&param, data)?;
         return Ok(Media { kind: MediaKind::File, source, name, param });
     }
     let param = format!("{at}.file.file_id");
     Ok(Media { kind: MediaKind::File, source: Source::Foreign, name, param })
-}
-
-fn read_call<'a>(at: &str, call: Json<'a>, request: &mut Request<'a>) -> Result<Option<Call<'a>>, Refused> {
-    if call.get("type").is_some_and(|kind| !kind.is("function")) {
-        request.lost(at.to_owned());
-        return Ok(None);
-    }
-    let id = call.get("id").ok_or_else(|| Refused::wrong(format!("{at}.id"), "is missing"))?;
-    let id = form::decoded(&format!("{at}.id"), id)?;
-    let function =
-        call.get("function").ok_or_else(|| Refused::wrong(format!("{at}.function"), "is missing"))?;
-    function_call(&format!("{at}.function"), id, function).map(Some)
-}
-
-fn function_call<'a>(at: &str, id: Cow<'a, str>, function: Json<'a>) -> Result<Call<'a>, Refused> {
-    let name = function.get("name").ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?;
-    let name = form::decoded(&format!("{at}.name"), name)?;
-    let arguments = read_arguments(&format!("{at}.arguments"), function.get("arguments"))?;
-    Ok(Call { id, name, arguments })
-}
-
-/// The arguments of a call: an object, as text.
-pub(in crate::translate) fn read_arguments<'a>(
-    param: &str,
-    value: Option<Json<'a>>,
-) -> Result<Cow<'a, str>, Refused> {
-    let arguments = match value {
-        None => Cow::Borrowed("{}"),
-        // Some send the object itself.
-        Some(object) if object.is_object() => Cow::Borrowed(object.raw()),
-        Some(text) => {
-            let text = form::decoded(param, text)?;
-            if text.trim().is_empty() { Cow::Borrowed("{}") } else { text }
-        }
-    };
-    match Json::check(arguments.as_bytes(), true) {
-        Ok(json) if json.is_object() => Ok(arguments),
-        Ok(_) => Err(Refused::wrong(param, "must hold a JSON object")),
-        Err(what) => Err(Refused::wrong(param, format!("must hold a JSON object: {what}"))),
-    }
-}
-
-fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    request.room("tools")?;
-    let tool = form::object(at, tool)?;
-    match tool.get("type").and_then(Json::text).as_deref() {
-        Some("function") | None => {
-            let function = tool.get("function").unwrap_or(tool);
-            request.tools.push(function_tool(at, function)?);
-        }
-        Some(_) => request.lost(at.to_owned()),
-    }
-    Ok(())
-}
-
-pub(in crate::translate) fn function_tool<'a>(at: &str, function: Json<'a>) -> Result<Tool<'a>, Refused> {
-    let name = function.get("name").and_then(Json::lit);
-    Ok(Tool {
-        name: name.ok_or_else(|| Refused::wrong(at, "must be a function with a name"))?,
-        description: function.get("description").and_then(Json::lit),
-        schema: match function.get("parameters") {
-            Some(schema) => {
-                Some(Cow::Borrowed(form::object(&format!("{at}.function.parameters"), schema)?.raw()))
-            }
-            None => None,
-        },
-        strict: function.get("strict").and_then(Json::as_bool),
-        mark: false,
-    })
-}
-
-pub(in crate::translate) fn read_choice<'a>(
-    name: &'static str,
-    choice: Json<'a>,
-    request: &mut Request<'a>,
-) -> Result<(), Refused> {
-    request.choice_name = name;
-    request.choice = Some(match choice.text().as_deref() {
-        Some("auto") => Choice::Auto,
-        Some("none") => Choice::None,
-        Some("required" | "any") => Choice::Any,
-        Some(_) => return Err(Refused::wrong(name, "must be none, auto, required or a tool")),
-        None => match choice.get("type").and_then(Json::text).as_deref() {
-            Some("allowed_tools") => among(name, choice.get("allowed_tools").unwrap_or(choice))?,
-            Some("function") | None => {
-                let tool = choice.get("function").unwrap_or(choice).get("name");
-                let tool = tool.ok_or_else(|| Refused::wrong(name, "names no function"))?;
-                Choice::Tool(form::decoded(name, tool)?)
-            }
-            Some(_) => {
-                request.lost(name.to_owned());
-                return Ok(());
-            }
-        },
-    });
-    Ok(())
-}
-
-fn among<'a>(name: &'static str, allowed: Json<'a>) -> Result<Choice<'a>, Refused> {
-    let mut names = Vec::new();
-    for tool in allowed.get("tools").map(Json::each).into_iter().flatten() {
-        let tool = tool.get("function").unwrap_or(tool).get("name");
-        names.push(form::decoded(name, tool.ok_or_else(|| Refused::wrong(name, "names no function"))?)?);
-    }
-    Ok(Choice::Among { names, must: allowed.get("mode").is_some_and(|mode| mode.is("required")) })
 }
 
 fn read_format<'a>(format: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
@@ -356,12 +243,16 @@ fn read_format<'a>(format: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
     Ok(())
 }
 
-pub(in crate::translate) fn schema_format<'a>(param: &str, named: Json<'a>) -> Result<Format<'a>, Refused> {
+pub(in crate::translate) fn schema_format<'a>(
+    param: &'static str,
+    named: Json<'a>,
+) -> Result<Format<'a>, Refused> {
     let schema = named.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
     Ok(Format::Schema {
+        param,
         name: named.get("name").and_then(Json::lit),
         description: named.get("description").and_then(Json::lit),
-        schema: Cow::Borrowed(form::object(param, schema)?.raw()),
+        schema: Cow::Borrowed(fields::object(param, schema)?.raw()),
         strict: named.get("strict").and_then(Json::as_bool),
     })
 }

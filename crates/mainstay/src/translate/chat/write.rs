@@ -5,7 +5,7 @@ use crate::translate::{
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Request},
     out::Out,
-    parts::{lose_rest, write_numbers, write_stops},
+    parts::{write_numbers, write_stops},
     target::Target,
 };
 
@@ -19,7 +19,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;
     write_tools(request, out);
@@ -156,7 +155,7 @@ fn write_format(format: &Format<'_>, out: &mut Out) {
         Format::Json { .. } => {
             out.field_str("type", "json_object");
         }
-        Format::Schema { name, description, schema, strict } => {
+        Format::Schema { name, description, schema, strict, .. } => {
             out.field_str("type", "json_schema").key("json_schema").open('{');
             match name {
                 Some(name) => out.field_lit("name", *name),

@@ -7,7 +7,7 @@ use crate::translate::{
 };
 use std::borrow::Cow;
 
-/// Reads events. Citations have no place in other dialects and are left out; types that are not known are none.
+/// Reads events. Citations name tools and documents by Cohere's own ids and are left out; types that are not known are none.
 #[derive(Debug, Default)]
 pub(in crate::translate) struct Events {
     started: bool,

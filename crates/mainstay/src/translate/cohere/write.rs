@@ -10,8 +10,8 @@ use crate::translate::{
     json::Json,
     out::Out,
     parts::{
-        FOREIGN, calls, is_blank, lose_one_at_a_time, lose_rest, lose_several, shown, texts, wordless,
-        write_lines, write_numbers, write_object_schema, write_stops,
+        FOREIGN, calls, is_blank, lose_one_at_a_time, shown, texts, wordless, write_lines, write_numbers,
+        write_object_schema, write_stops,
     },
     target::Target,
 };
@@ -23,19 +23,11 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
     lose_one_at_a_time(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;
     write_tools(request, out);
-    if let Some(format) = &request.format {
-        out.key("response_format").open('{').field_str("type", "json_object");
-        if let Format::Schema { schema, .. } = format {
-            out.field_raw("json_schema", schema);
-        }
-        out.close('}');
-    }
+    write_format(request, losses, out)?;
     if let Some(most) = request.max_tokens {
         out.field_number("max_tokens", most);
     }
@@ -61,10 +53,9 @@ fn write_messages(
         write_lines(system, out);
         out.close('}');
     }
-    let mut written = false;
+    let before = out.len();
     // A message of nothing but blanks is refused, and means nothing.
     for turn in request.turns.iter().filter(|turn| !turn.parts.iter().all(is_blank)) {
-        written = true;
         match turn.role {
             Role::User => {
                 write_results(&turn.parts, target, out);
@@ -73,6 +64,7 @@ fn write_messages(
             Role::Assistant => write_assistant(&turn.parts, target, losses, out)?,
         }
     }
+    let written = out.len() > before;
     out.close(']');
     if written { Ok(()) } else { Err(wordless()) }
 }
@@ -82,7 +74,9 @@ fn write_user(parts: &[Part<'_>], losses: &mut Losses, out: &mut Out) -> Result<
     if own().next().is_none() {
         return Ok(());
     }
+    let before = out.len();
     out.open('{').field_str("role", "user").key("content").open('[');
+    let list = out.len();
     for part in own() {
         match part {
             Part::Text(text) => {
@@ -92,7 +86,7 @@ fn write_user(parts: &[Part<'_>], losses: &mut Losses, out: &mut Out) -> Result<
             Part::Call(_) | Part::Result(_) | Part::Mark => {}
         }
     }
-    out.close(']').close('}');
+    out.close_filled(before, list);
     Ok(())
 }
 
@@ -117,6 +111,9 @@ fn write_assistant(
     out: &mut Out,
 ) -> Result<(), Refused> {
     lose_media(parts, losses)?;
+    if texts(parts).all(|text| text.is_blank()) && calls(parts).next().is_none() {
+        return Ok(());
+    }
     out.open('{').field_str("role", "assistant");
     if texts(parts).any(|text| !text.is_blank()) {
         let acts = calls(parts).next().is_some();
@@ -127,8 +124,17 @@ fn write_assistant(
     Ok(())
 }
 
+/// Whether it is told of tools. Where none may be called and none was, they make way for a format of the answer.
+fn tells_tools(request: &Request<'_>) -> bool {
+    let idle = || {
+        matches!(request.choice, Some(Choice::None))
+            && request.turns.iter().all(|turn| calls(&turn.parts).next().is_none())
+    };
+    !request.tools.is_empty() && (request.format.is_none() || !idle())
+}
+
 fn write_tools(request: &Request<'_>, out: &mut Out) {
-    if request.tools.is_empty() {
+    if !tells_tools(request) {
         return;
     }
     // There is no way to name a tool that must be called. To be offered no other comes to the same.
@@ -160,6 +166,20 @@ fn write_tools(request: &Request<'_>, out: &mut Out) {
     if let Some(word) = word {
         out.field_str("tool_choice", word);
     }
+}
+
+/// Its API reference: a format is not supported beside tools.
+fn write_format(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
+    let Some(format) = &request.format else { return Ok(()) };
+    if tells_tools(request) {
+        return losses.because(format.param(), "it takes no format of the answer beside tools");
+    }
+    out.key("response_format").open('{').field_str("type", "json_object");
+    if let Format::Schema { schema, .. } = format {
+        out.field_raw("json_schema", schema);
+    }
+    out.close('}');
+    Ok(())
 }
 
 fn demands_something(tool: &Tool<'_>) -> bool {

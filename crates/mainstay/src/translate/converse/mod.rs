@@ -3,6 +3,9 @@
 
 mod blocks;
 mod events;
+mod family;
+mod media;
+mod tools;
 mod write;
 
 pub(super) use self::events::{Events, read_answer};

@@ -1,6 +1,7 @@
 //! Google's `generateContent` and `streamGenerateContent`.
 
 mod answer;
+mod config;
 mod events;
 mod path;
 mod read;

@@ -1,12 +1,13 @@
 //! Reading a request of `generateContent`, in camelCase or snake_case.
 
-use super::schema::{camel, json_schema};
+use super::{
+    config::read_config,
+    schema::{camel, json_schema},
+};
 use crate::translate::{
     error::Refused,
-    form::{
-        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool,
-        ToolResult,
-    },
+    fields,
+    form::{Call, Choice, Media, MediaKind, Part, Request, Role, Source, Tool, ToolResult},
     json::Json,
 };
 use std::{
@@ -47,16 +48,16 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>, stream: bool) -> Result<Req
             "systemInstruction" => {
                 for part in parts_of(value) {
                     let text = part.get("text").unwrap_or(part);
-                    request.system.push(form::text("systemInstruction", text)?);
+                    request.system.push(fields::text("systemInstruction", text)?);
                 }
             }
             "tools" => {
-                for (at, tool) in form::list("tools", value)?.enumerate() {
+                for (at, tool) in fields::list("tools", value)?.enumerate() {
                     read_tool(&format!("tools[{at}]"), tool, &mut request)?;
                 }
             }
             "toolConfig" => read_tool_config(value, &mut request)?,
-            "generationConfig" => read_config(form::object("generationConfig", value)?, &mut request)?,
+            "generationConfig" => read_config(fields::object("generationConfig", value)?, &mut request)?,
             "safetySettings" if value.each().next().is_none() => {}
             "model" | "labels" => {}
             other => request.lost(other.to_owned()),
@@ -124,17 +125,17 @@ fn read_part<'a>(
     if part.get("thought").and_then(Json::as_bool) == Some(true) {
         return Ok(());
     }
-    for (name, value) in form::object(at, part)?.fields() {
+    for (name, value) in fields::object(at, part)?.fields() {
         if value.is_null() {
             continue;
         }
         let name = camel(&name);
         match &*name {
-            "text" => parts.push(Part::Text(form::text(&format!("{at}.text"), value)?)),
+            "text" => parts.push(Part::Text(fields::text(&format!("{at}.text"), value)?)),
             "inlineData" => {
                 let param = format!("{at}.inlineData");
                 let data = get(value, "data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
-                let data = form::decoded(&param, data)?;
+                let data = fields::decoded(&param, data)?;
                 let media = get(value, "mimeType").and_then(Json::text).unwrap_or_default();
                 let kind = kind_of(&media);
                 let source = Source::Data { media, data };
@@ -145,7 +146,7 @@ fn read_part<'a>(
                 let param = format!("{at}.fileData");
                 let url = get(value, "fileUri").ok_or_else(|| Refused::wrong(&*param, "has no fileUri"))?;
                 let media = get(value, "mimeType").and_then(Json::text);
-                let url = form::decoded(&param, url)?;
+                let url = fields::decoded(&param, url)?;
                 // Google's own files are nobody else's.
                 let own =
                     url.starts_with("gs://") || url.starts_with("https://generativelanguage.googleapis.com/");
@@ -156,11 +157,11 @@ fn read_part<'a>(
             "functionCall" => {
                 let param = format!("{at}.functionCall");
                 let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
-                let name = form::decoded(&param, name)?;
+                let name = fields::decoded(&param, name)?;
                 let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
                 let id = id.unwrap_or_else(|| Cow::Owned(format!("call_{at}").replace(['[', ']', '.'], "_")));
                 let arguments = match get(value, "args") {
-                    Some(args) => form::object(&param, args)?.raw(),
+                    Some(args) => fields::object(&param, args)?.raw(),
                     None => "{}",
                 };
                 open.call(id.clone(), name.clone());
@@ -186,7 +187,7 @@ fn kind_of(media: &str) -> MediaKind {
 fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<ToolResult<'a>, Refused> {
     let param = format!("{at}.functionResponse");
     let name = get(value, "name").ok_or_else(|| Refused::wrong(&*param, "has no name"))?;
-    let name = form::decoded(&param, name)?;
+    let name = fields::decoded(&param, name)?;
     let id = get(value, "id").and_then(Json::text).filter(|id| !id.is_empty());
     let id = match id {
         Some(id) => {
@@ -216,17 +217,17 @@ fn read_response<'a>(at: &str, value: Json<'a>, open: &mut Open<'a>) -> Result<T
 }
 
 fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object(at, tool)?.fields() {
+    for (name, value) in fields::object(at, tool)?.fields() {
         match &*camel(&name) {
             _ if value.is_null() => {}
             "functionDeclarations" => {
-                for (n, function) in form::list(at, value)?.enumerate() {
+                for (n, function) in fields::list(at, value)?.enumerate() {
                     request.room("tools")?;
                     let at = format!("{at}.functionDeclarations[{n}]");
                     let name = function.get("name").and_then(Json::lit);
                     let schema = match (get(function, "parametersJsonSchema"), get(function, "parameters")) {
-                        (Some(schema), _) => Some(Cow::Borrowed(form::object(&at, schema)?.raw())),
-                        (None, Some(schema)) => Some(Cow::Owned(json_schema(form::object(&at, schema)?))),
+                        (Some(schema), _) => Some(Cow::Borrowed(fields::object(&at, schema)?.raw())),
+                        (None, Some(schema)) => Some(Cow::Owned(json_schema(fields::object(&at, schema)?))),
                         (None, None) => None,
                     };
                     request.tools.push(Tool {
@@ -245,13 +246,16 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
 }
 
 fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object("toolConfig", config)?.fields() {
+    for (name, value) in fields::object("toolConfig", config)?.fields() {
         match &*camel(&name) {
             _ if value.is_null() => {}
             "functionCallingConfig" => {
                 let mut names = Vec::new();
                 for name in get(value, "allowedFunctionNames").into_iter().flat_map(Json::each) {
-                    names.push(form::decoded("toolConfig.functionCallingConfig.allowedFunctionNames", name)?);
+                    names.push(fields::decoded(
+                        "toolConfig.functionCallingConfig.allowedFunctionNames",
+                        name,
+                    )?);
                 }
                 let mode = get(value, "mode").and_then(Json::text).map(|mode| mode.to_ascii_uppercase());
                 request.choice_name = "toolConfig.functionCallingConfig";
@@ -266,81 +270,6 @@ fn read_tool_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(
                 };
             }
             other => request.lost(format!("toolConfig.{other}")),
-        }
-    }
-    Ok(())
-}
-
-fn read_config<'a>(config: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    let (mut media, mut schema) = (None, None);
-    for (name, value) in config.fields() {
-        let name = camel(&name);
-        match &*name {
-            _ if value.is_null() => {}
-            "maxOutputTokens" => {
-                request.max_tokens = form::count("generationConfig.maxOutputTokens", value)?;
-            }
-            "temperature" => request.temperature = Number::read("generationConfig.temperature", value)?,
-            "topP" => request.top_p = Number::read("generationConfig.topP", value)?,
-            "topK" => request.top_k = Number::read("generationConfig.topK", value)?,
-            "seed" => request.seed = Number::read("generationConfig.seed", value)?,
-            "frequencyPenalty" => {
-                request.frequency_penalty = Number::read("generationConfig.frequencyPenalty", value)?;
-            }
-            "presencePenalty" => {
-                request.presence_penalty = Number::read("generationConfig.presencePenalty", value)?;
-            }
-            "candidateCount" => {
-                let count = Number::read("generationConfig.candidateCount", value)?;
-                request.n = count.filter(|count| count.value() != 1.0);
-            }
-            "stopSequences" => {
-                for stop in form::list(request.stop_name, value)? {
-                    request.stop.push(form::text(request.stop_name, stop)?);
-                }
-            }
-            "responseMimeType" => media = value.text(),
-            "responseSchema" => {
-                let object = form::object("generationConfig.responseSchema", value)?;
-                schema = Some(Cow::Owned(json_schema(object)));
-            }
-            "responseJsonSchema" => {
-                schema =
-                    Some(Cow::Borrowed(form::object("generationConfig.responseJsonSchema", value)?.raw()));
-            }
-            "thinkingConfig" => read_thinking(value, request)?,
-            "responseModalities"
-                if value.each().all(|modality| modality.is("TEXT") || modality.is("Text")) => {}
-            "responseLogprobs" if value.as_bool() == Some(false) => {}
-            "mediaResolution" => {}
-            other => request.lost(format!("generationConfig.{other}")),
-        }
-    }
-    request.format = match (media.as_deref(), schema) {
-        (_, Some(schema)) => Some(Format::Schema { name: None, description: None, schema, strict: None }),
-        (Some("application/json"), None) => Some(Format::Json { param: "generationConfig.responseMimeType" }),
-        (None | Some("text/plain"), None) => None,
-        (Some(_), None) => {
-            request.lost("generationConfig.responseMimeType".to_owned());
-            None
-        }
-    };
-    Ok(())
-}
-
-fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    const BUDGET: &str = "generationConfig.thinkingConfig.thinkingBudget";
-    for (name, value) in thinking.fields() {
-        match &*camel(&name) {
-            _ if value.is_null() => {}
-            "thinkingBudget" if value.number() == Some("-1") => request.reasoning.adaptive = true,
-            "thinkingBudget" => request.reasoning.budget = form::count(BUDGET, value)?,
-            "thinkingLevel" => {
-                let level = value.text().unwrap_or_default().to_ascii_lowercase();
-                request.reasoning.effort = Effort::read(&level);
-            }
-            "includeThoughts" => request.reasoning.shown = value.as_bool() == Some(true),
-            other => request.lost(format!("generationConfig.thinkingConfig.{other}")),
         }
     }
     Ok(())

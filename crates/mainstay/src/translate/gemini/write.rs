@@ -5,8 +5,8 @@ use crate::translate::{
     form::{Choice, Effort, Format, Media, Part, Reasoning, Request, Role, Source, ToolResult},
     out::{Out, safe},
     parts::{
-        FETCHES_NOTHING, FOREIGN, Names, lose_one_at_a_time, lose_rest, lose_several, texts, wordless,
-        write_lines, write_numbers, write_stops,
+        FETCHES_NOTHING, FOREIGN, Names, lose_one_at_a_time, texts, wordless, write_lines, write_numbers,
+        write_stops,
     },
     target::Target,
 };
@@ -18,8 +18,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
     lose_one_at_a_time(request, losses)?;
     out.open('{');
     let mut system = request.system.iter().filter(|text| !text.is_empty()).peekable();
@@ -50,9 +48,10 @@ fn write_contents(
         if turn.parts.iter().all(is_nothing) {
             continue;
         }
-        written = true;
+        let before = out.len();
         out.open('{').field_str("role", if turn.role == Role::User { "user" } else { "model" });
         out.key("parts").open('[');
+        let list = out.len();
         let mut first_call = true;
         for part in turn.parts.iter().filter(|part| !is_nothing(part)) {
             match part {
@@ -75,7 +74,7 @@ fn write_contents(
                 Part::Mark => {}
             }
         }
-        out.close(']').close('}');
+        written |= out.close_filled(before, list);
     }
     out.close(']');
     if written { Ok(()) } else { Err(wordless()) }

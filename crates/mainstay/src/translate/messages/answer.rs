@@ -4,7 +4,7 @@ use super::events::Counts;
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Answer, Event, Piece, Tokens, filled, id_with},
+        event::{Answer, Event, Piece, Tokens, filled, id_with, made_id},
         form::Wishes,
         json::{Json, Lit},
         out::{Out, escape},
@@ -20,10 +20,11 @@ pub(in crate::translate) fn read_answer<'a>(
 ) -> Result<(), &'static str> {
     let id = body.get("id").and_then(Json::text);
     let model = body.get("model").and_then(Json::text);
+    let answer = id.as_deref().unwrap_or_default().to_owned();
     events.push(Event::Start { id, model, created: None });
     let content = body.get("content").and_then(Json::items).ok_or("it has no content")?;
     for (call, block) in content.enumerate() {
-        read_block(call as u64, block, events);
+        read_block(&answer, call as u64, block, events);
     }
     if let Some(reason) = body.get("stop_reason").and_then(Json::text) {
         if let Some(reason) = Finish::of_reason(&reason) {
@@ -37,14 +38,14 @@ pub(in crate::translate) fn read_answer<'a>(
     Ok(())
 }
 
-/// A block with what it holds when it begins; whether it is a tool call.
-pub(super) fn read_block<'a>(call: u64, block: Json<'a>, events: &mut Vec<Event<'a>>) -> bool {
+/// A block with what it holds when it begins; whether it is a tool call. `answer` is what the answer is called.
+pub(super) fn read_block<'a>(answer: &str, call: u64, block: Json<'a>, events: &mut Vec<Event<'a>>) -> bool {
     match block.get("type").and_then(Json::text).as_deref() {
         Some("text") => events.extend(filled(block.get("text")).map(Event::Text)),
         Some("thinking") => events.extend(filled(block.get("thinking")).map(Event::Thought)),
         Some("tool_use") => {
             let id = block.get("id").and_then(Json::text).filter(|id| !id.is_empty());
-            let id = id.unwrap_or_else(|| Cow::Owned(format!("call_{}", call + 1)));
+            let id = id.unwrap_or_else(|| Cow::Owned(made_id(answer, call)));
             let name = block.get("name").and_then(Json::text).unwrap_or_default();
             events.push(Event::Call { call, id, name });
             if let Some(input) = block.get("input").filter(|input| input.fields().next().is_some()) {

@@ -4,18 +4,17 @@ use super::answer::read_block;
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Event, Tokens, filled},
+        event::{Event, MAX_CALLS, Tokens, filled},
         json::Json,
     },
 };
-
-/// More tool calls in one answer are nobody's.
-const MAX_CALLS: usize = 1024;
 
 /// Reads events.
 #[derive(Debug, Default)]
 pub(in crate::translate) struct Events {
     counts: Counts,
+    /// What the answer is called.
+    id: String,
     /// The indexes of the blocks that are tool calls.
     calls: Vec<u64>,
     ended: bool,
@@ -35,14 +34,15 @@ impl Events {
             "message_start" => {
                 let Some(message) = data.get("message") else { return Ok(()) };
                 let id = message.get("id").and_then(Json::text);
+                self.id = id.as_deref().unwrap_or_default().to_owned();
                 let model = message.get("model").and_then(Json::text);
                 events.push(Event::Start { id, model, created: None });
                 self.usage(message.get("usage"), events);
             }
             "content_block_start" => {
                 let Some(block) = data.get("content_block") else { return Ok(()) };
-                if read_block(index, block, events) {
-                    if self.calls.len() == MAX_CALLS {
+                if read_block(&self.id, index, block, events) {
+                    if self.calls.len() as u64 == MAX_CALLS {
                         return Err("it calls too many tools");
                     }
                     self.calls.push(index);

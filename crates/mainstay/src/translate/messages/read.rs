@@ -2,9 +2,9 @@
 
 use crate::translate::{
     error::Refused,
+    fields,
     form::{
-        self, Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool,
-        ToolResult,
+        Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool, ToolResult,
     },
     json::Json,
 };
@@ -23,18 +23,18 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
         match &*name {
             "messages" => messages = Some(value),
             "system" => read_system("system", value, &mut request)?,
-            "stream" => request.stream = form::flag("stream", value)?,
-            "max_tokens" => request.max_tokens = form::count("max_tokens", value)?,
+            "stream" => request.stream = fields::flag("stream", value)?,
+            "max_tokens" => request.max_tokens = fields::count("max_tokens", value)?,
             "temperature" => request.temperature = Number::read("temperature", value)?,
             "top_p" => request.top_p = Number::read("top_p", value)?,
             "top_k" => request.top_k = Number::read("top_k", value)?,
             "stop_sequences" => {
-                for (at, stop) in form::list("stop_sequences", value)?.enumerate() {
-                    request.stop.push(form::text(&format!("stop_sequences[{at}]"), stop)?);
+                for (at, stop) in fields::list("stop_sequences", value)?.enumerate() {
+                    request.stop.push(fields::text(&format!("stop_sequences[{at}]"), stop)?);
                 }
             }
             "tools" => {
-                for (at, tool) in form::list("tools", value)?.enumerate() {
+                for (at, tool) in fields::list("tools", value)?.enumerate() {
                     read_tool(&format!("tools[{at}]"), tool, &mut request)?;
                 }
             }
@@ -49,7 +49,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
         }
     }
     let messages = messages.ok_or_else(|| Refused::wrong("messages", "is missing"))?;
-    for (at, message) in form::list("messages", messages)?.enumerate() {
+    for (at, message) in fields::list("messages", messages)?.enumerate() {
         read_message(&format!("messages[{at}]"), message, &mut request)?;
     }
     Ok(request)
@@ -60,10 +60,10 @@ fn read_system<'a>(at: &str, system: Json<'a>, request: &mut Request<'a>) -> Res
         request.system.push(text);
         return Ok(());
     }
-    for (n, block) in form::list(at, system)?.enumerate() {
+    for (n, block) in fields::list(at, system)?.enumerate() {
         let text = block.get("text").or(block.lit().map(|_| block));
         let text = text.ok_or_else(|| Refused::wrong(format!("{at}[{n}].text"), "is missing"))?;
-        request.system.push(form::text(&format!("{at}[{n}].text"), text)?);
+        request.system.push(fields::text(&format!("{at}[{n}].text"), text)?);
         request.system_mark |= block.get("cache_control").is_some();
     }
     Ok(())
@@ -71,7 +71,7 @@ fn read_system<'a>(at: &str, system: Json<'a>, request: &mut Request<'a>) -> Res
 
 fn read_message<'a>(at: &str, message: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     request.room(at)?;
-    let message = form::object(at, message)?;
+    let message = fields::object(at, message)?;
     let content = message.get("content");
     let role = match message.get("role").and_then(Json::text).as_deref() {
         Some("user") => Role::User,
@@ -106,9 +106,7 @@ fn read_content<'a>(
         let at = format!("{at}[{n}]");
         match block.get("type").and_then(Json::text).as_deref() {
             Some("text") => {
-                let text =
-                    block.get("text").ok_or_else(|| Refused::wrong(format!("{at}.text"), "is missing"))?;
-                parts.push(Part::Text(form::text(&format!("{at}.text"), text)?));
+                parts.push(Part::Text(fields::needed_text(&at, block, "text")?));
             }
             Some(kind @ ("image" | "document")) => {
                 if block
@@ -123,28 +121,24 @@ fn read_content<'a>(
                 read_source(&at, kind, block, &mut parts)?;
             }
             Some("tool_use") => {
-                let id = block.get("id").ok_or_else(|| Refused::wrong(format!("{at}.id"), "is missing"))?;
-                let name =
-                    block.get("name").ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?;
                 let arguments = match block.get("input") {
-                    Some(input) => form::object(&format!("{at}.input"), input)?.raw(),
+                    Some(input) => fields::object(&format!("{at}.input"), input)?.raw(),
                     None => "{}",
                 };
                 parts.push(Part::Call(Call {
-                    id: form::decoded(&format!("{at}.id"), id)?,
-                    name: form::decoded(&format!("{at}.name"), name)?,
+                    id: fields::needed_decoded(&at, block, "id")?,
+                    name: fields::needed_decoded(&at, block, "name")?,
                     arguments: Cow::Borrowed(arguments),
                 }));
             }
             Some("tool_result") => {
-                let id = block.get("tool_use_id");
-                let id = id.ok_or_else(|| Refused::wrong(format!("{at}.tool_use_id"), "is missing"))?;
+                let id = fields::needed_decoded(&at, block, "tool_use_id")?;
                 let said = match block.get("content") {
                     Some(content) => read_content(&format!("{at}.content"), content, request)?,
                     None => Vec::new(),
                 };
                 parts.push(Part::Result(ToolResult {
-                    id: form::decoded(&format!("{at}.tool_use_id"), id)?,
+                    id,
                     name: None,
                     parts: said,
                     object: None,
@@ -169,19 +163,12 @@ fn read_source<'a>(
     parts: &mut Vec<Part<'a>>,
 ) -> Result<(), Refused> {
     let param = format!("{at}.source");
-    let source = block.get("source").ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
-    let part = |name: &str| {
-        let value = source.get(name).ok_or_else(|| Refused::wrong(format!("{param}.{name}"), "is missing"));
-        value.and_then(|value| form::decoded(&format!("{param}.{name}"), value))
-    };
+    let source = fields::needed(at, block, "source")?;
+    let part = |name: &str| fields::needed_decoded(&param, source, name);
     let read = match source.get("type").and_then(Json::text).as_deref() {
         Some("base64") => Source::Data { media: part("media_type")?, data: part("data")? },
         Some("url") => Source::Url { url: part("url")?, media: None },
-        Some("text") => {
-            let data =
-                source.get("data").ok_or_else(|| Refused::wrong(format!("{param}.data"), "is missing"))?;
-            Source::Text(form::text(&format!("{param}.data"), data)?)
-        }
+        Some("text") => Source::Text(fields::needed_text(&param, source, "data")?),
         Some("file") => Source::Foreign,
         _ => return Err(Refused::wrong(param, "must be base64, url, text or file")),
     };
@@ -192,7 +179,7 @@ fn read_source<'a>(
 
 fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     request.room("tools")?;
-    let tool = form::object(at, tool)?;
+    let tool = fields::object(at, tool)?;
     if tool.get("type").is_some_and(|kind| !kind.is("custom")) {
         request.lost(at.to_owned());
         return Ok(());
@@ -202,7 +189,7 @@ fn read_tool<'a>(at: &str, tool: Json<'a>, request: &mut Request<'a>) -> Result<
         name: name.ok_or_else(|| Refused::wrong(format!("{at}.name"), "is missing"))?,
         description: tool.get("description").and_then(Json::lit),
         schema: match tool.get("input_schema") {
-            Some(schema) => Some(Cow::Borrowed(form::object(&format!("{at}.input_schema"), schema)?.raw())),
+            Some(schema) => Some(Cow::Borrowed(fields::object(&format!("{at}.input_schema"), schema)?.raw())),
             None => None,
         },
         strict: tool.get("strict").and_then(Json::as_bool),
@@ -217,10 +204,7 @@ fn read_choice<'a>(choice: Json<'a>, request: &mut Request<'a>) -> Result<(), Re
         Some("auto") => Choice::Auto,
         Some("none") => Choice::None,
         Some("any") => Choice::Any,
-        Some("tool") => {
-            let name = choice.get("name").ok_or_else(|| Refused::wrong("tool_choice.name", "is missing"))?;
-            Choice::Tool(form::decoded("tool_choice.name", name)?)
-        }
+        Some("tool") => Choice::Tool(fields::needed_decoded("tool_choice", choice, "name")?),
         _ => return Err(Refused::wrong("tool_choice", "must be of type auto, any, tool or none")),
     });
     if choice.get("disable_parallel_tool_use").and_then(Json::as_bool) == Some(true) {
@@ -235,7 +219,7 @@ fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<()
         Some("enabled") => {
             reasoning.shown = true;
             if let Some(budget) = thinking.get("budget_tokens") {
-                reasoning.budget = form::count("thinking.budget_tokens", budget)?;
+                reasoning.budget = fields::count("thinking.budget_tokens", budget)?;
             }
         }
         Some("adaptive") => {
@@ -252,11 +236,11 @@ fn read_thinking<'a>(thinking: Json<'a>, request: &mut Request<'a>) -> Result<()
 }
 
 fn read_output<'a>(output: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object("output_config", output)?.fields() {
+    for (name, value) in fields::object("output_config", output)?.fields() {
         match &*name {
             _ if value.is_null() => {}
             "effort" => {
-                let effort = Effort::read(&form::decoded("output_config.effort", value)?);
+                let effort = Effort::read(&fields::decoded("output_config.effort", value)?);
                 let effort = effort
                     .ok_or_else(|| Refused::wrong("output_config.effort", "is no effort that is known"))?;
                 request.reasoning.effort.get_or_insert(effort);
@@ -274,7 +258,7 @@ fn read_format<'a>(param: &'static str, format: Json<'a>, request: &mut Request<
         return Ok(());
     }
     let schema = format.get("schema").ok_or_else(|| Refused::wrong(param, "has no schema"))?;
-    let schema = Cow::Borrowed(form::object(param, schema)?.raw());
-    request.format = Some(Format::Schema { name: None, description: None, schema, strict: None });
+    let schema = Cow::Borrowed(fields::object(param, schema)?.raw());
+    request.format = Some(Format::Schema { param, name: None, description: None, schema, strict: None });
     Ok(())
 }

@@ -1,18 +1,19 @@
 //! Writing a request for `/v1/messages`.
 
+use super::{
+    blocks::write_parts,
+    thinking::{Sampling, Thinking},
+};
 use crate::translate::{
     error::{Losses, Refused},
-    form::{
-        Choice, Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source, ToolResult,
-        Turn,
-    },
+    form::{Choice, Format, Part, Request, Role},
     json::Lit,
-    out::{Out, safe},
+    out::Out,
     parts::{
-        FOREIGN, is_blank, lose_rest, lose_several, wordless, write_lines, write_numbers,
-        write_object_schema, write_up_to_one,
+        is_blank, lose_seed_and_penalties, wordless, write_lines, write_numbers, write_object_schema,
+        write_up_to_one,
     },
-    target::{Target, fit_id},
+    target::Target,
 };
 
 pub(in crate::translate) fn write(
@@ -22,16 +23,7 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
-    let lost = [
-        request.seed,
-        request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
-        request.presence_penalty.filter(|penalty| !penalty.is_zero()),
-    ];
-    for number in lost.into_iter().flatten() {
-        losses.lose(number.name)?;
-    }
+    lose_seed_and_penalties(request, losses)?;
     let max_tokens = request.max_tokens.unwrap_or_else(|| target.default_max_tokens.into());
     out.open('{').field_str("model", model).field_number("max_tokens", max_tokens);
     let mut system = request.system.iter().copied().filter(|text| !text.is_blank()).peekable();
@@ -47,19 +39,20 @@ pub(in crate::translate) fn write(
         if turn.parts.iter().all(is_blank) {
             continue;
         }
-        written = true;
+        let before = out.len();
         out.open('{').field_str("role", role);
         match turn.parts.as_slice() {
             [Part::Text(text)] => {
-                out.field_lit("content", *text);
+                out.field_lit("content", *text).close('}');
+                written = true;
             }
             parts => {
                 out.key("content").open('[');
+                let list = out.len();
                 write_parts(parts, target, losses, out)?;
-                out.close(']');
+                written |= out.close_filled(before, list);
             }
         }
-        out.close('}');
     }
     out.close(']');
     if !written {
@@ -74,98 +67,6 @@ pub(in crate::translate) fn write(
     }
     if request.stream {
         out.field_raw("stream", "true");
-    }
-    out.close('}');
-    Ok(())
-}
-
-fn write_parts(
-    parts: &[Part<'_>],
-    target: &Target,
-    losses: &mut Losses,
-    out: &mut Out,
-) -> Result<(), Refused> {
-    // Results must come first in the turn that follows their calls.
-    for part in parts {
-        if let Part::Result(result) = part {
-            write_result(result, target, losses, out)?;
-        }
-    }
-    for part in parts.iter().filter(|part| !is_blank(part)) {
-        match part {
-            Part::Text(text) => {
-                out.open('{').field_str("type", "text").field_lit("text", *text).close('}');
-            }
-            Part::Media(media) => write_media(media, losses, out)?,
-            Part::Call(call) => {
-                out.open('{').field_str("type", "tool_use").field_str("id", &fit_id(&call.id, target.ids));
-                out.field_str("name", &call.name).field_raw("input", call.arguments.trim()).close('}');
-            }
-            Part::Result(_) | Part::Mark => {}
-        }
-    }
-    Ok(())
-}
-
-fn write_result(
-    result: &ToolResult<'_>,
-    target: &Target,
-    losses: &mut Losses,
-    out: &mut Out,
-) -> Result<(), Refused> {
-    out.open('{').field_str("type", "tool_result");
-    out.field_str("tool_use_id", &fit_id(&result.id, target.ids));
-    match (result.object, result.parts.as_slice()) {
-        (Some(object), _) => {
-            out.field_str("content", object.raw());
-        }
-        (None, [Part::Text(text)]) => {
-            out.field_lit("content", *text);
-        }
-        (None, parts) if parts.iter().all(is_blank) => {}
-        (None, parts) => {
-            out.key("content").open('[');
-            write_parts(parts, target, losses, out)?;
-            out.close(']');
-        }
-    }
-    if result.is_error {
-        out.field_raw("is_error", "true");
-    }
-    out.close('}');
-    Ok(())
-}
-
-fn write_media(media: &Media<'_>, losses: &mut Losses, out: &mut Out) -> Result<(), Refused> {
-    let block = match (media.kind, &media.source) {
-        (_, Source::Foreign) => {
-            return losses.because(&*media.param, FOREIGN);
-        }
-        (MediaKind::Image, Source::Data { .. } | Source::Url { .. }) => "image",
-        (MediaKind::File, Source::Data { media, .. }) if media.starts_with("image/") => "image",
-        (MediaKind::File, Source::Data { media: kind, .. }) if kind != "application/pdf" => {
-            return losses.because(&*media.param, "its documents are PDF or plain text");
-        }
-        (MediaKind::File, _) => "document",
-        _ => return losses.lose(&*media.param),
-    };
-    out.open('{').field_str("type", block).key("source").open('{');
-    match &media.source {
-        Source::Data { media, data } => {
-            out.field_str("type", "base64").key("media_type").pieces([&*safe(media)]);
-            out.key("data").pieces([&*safe(data)]);
-        }
-        Source::Url { url, .. } => {
-            out.field_str("type", "url").field_str("url", url);
-        }
-        Source::Text(text) => {
-            out.field_str("type", "text").field_str("media_type", "text/plain").field_lit("data", *text);
-        }
-        Source::Foreign => {}
-    }
-    out.close('}');
-    if let (Some(name), "document") = (media.name, block) {
-        out.field_lit("title", name);
     }
     out.close('}');
     Ok(())
@@ -213,42 +114,6 @@ fn write_tools(request: &Request<'_>, losses: &mut Losses, out: &mut Out) -> Res
     }
     out.close('}');
     Ok(())
-}
-
-/// What a request says of sampling, as far as it can stand beside its thinking.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::translate) struct Sampling<'a> {
-    pub(in crate::translate) temperature: Option<Number<'a>>,
-    pub(in crate::translate) top_p: Option<Number<'a>>,
-    pub(in crate::translate) top_k: Option<Number<'a>>,
-}
-
-impl<'a> Sampling<'a> {
-    /// Gives up what cannot. Anthropic's page on thinking: no temperature, no top_k, and a top_p of 0.95 at least.
-    pub(in crate::translate) fn beside(
-        thinking: Thinking,
-        request: &Request<'a>,
-        losses: &mut Losses,
-    ) -> Result<Self, Refused> {
-        let Request { temperature, top_p, top_k, .. } = *request;
-        if thinking == Thinking::Silent {
-            return Ok(Self { temperature, top_p, top_k });
-        }
-        if let Some(temperature) = temperature.filter(|temperature| temperature.value() != 1.0) {
-            losses.because(temperature.name, "it takes none but 1 where it is to think")?;
-        }
-        if let Some(top_p) = top_p.filter(|top_p| top_p.value() < 0.95) {
-            losses.because(top_p.name, "it takes 0.95 at least where it is to think")?;
-        }
-        if let Some(top_k) = top_k {
-            losses.because(top_k.name, "it takes none where it is to think")?;
-        }
-        Ok(Self {
-            temperature: temperature.filter(|temperature| temperature.value() == 1.0),
-            top_p: top_p.filter(|top_p| top_p.value() >= 0.95),
-            top_k: None,
-        })
-    }
 }
 
 fn write_sampling(
@@ -305,85 +170,4 @@ fn write_output(
         out.close('}');
     }
     Ok(())
-}
-
-/// How a wish to think is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::translate) enum Thinking {
-    Silent,
-    Budget(u64),
-    Effort(Option<&'static str>),
-}
-
-impl Thinking {
-    /// The field `thinking`.
-    pub(in crate::translate) fn write(self, out: &mut Out) {
-        match self {
-            Thinking::Silent => {}
-            Thinking::Budget(budget) => {
-                out.key("thinking").open('{').field_str("type", "enabled");
-                out.field_number("budget_tokens", budget).close('}');
-            }
-            Thinking::Effort(_) => {
-                out.key("thinking").open('{').field_str("type", "adaptive").close('}');
-            }
-        }
-    }
-
-    /// The word that goes into `output_config.effort`.
-    pub(in crate::translate) fn effort(self) -> Option<&'static str> {
-        if let Thinking::Effort(effort) = self { effort } else { None }
-    }
-
-    /// What a request comes to for `model`, whose answer may have `max_tokens`.
-    pub(in crate::translate) fn of(request: &Request<'_>, model: &str, max_tokens: u64) -> Self {
-        // A tool that must be called is called without a thought: the two are refused together.
-        let forced = matches!(
-            request.choice,
-            Some(Choice::Any | Choice::Tool(_) | Choice::Among { must: true, .. }) if !request.tools.is_empty()
-        );
-        if forced {
-            return Thinking::Silent;
-        }
-        let reasoning: Reasoning = request.reasoning;
-        let effort = match (reasoning.effort, reasoning.budget) {
-            (Some(Effort::None), _) | (None, Some(0)) => return Thinking::Silent,
-            (None, None) if reasoning.adaptive => None,
-            (None, None) => return Thinking::Silent,
-            (Some(effort), _) => Some(effort),
-            (None, Some(budget)) => Some(Effort::of_budget(budget)),
-        };
-        if by_budget(model) && awaits_thought(&request.turns) {
-            return Thinking::Silent;
-        }
-        if by_budget(model) {
-            // At least 1024, and less than what the whole answer may have; half of that must be left for words.
-            let wish = reasoning.budget.or(effort.map(Effort::budget)).unwrap_or(8192);
-            return match wish.min(max_tokens / 2) {
-                budget @ 1024.. => Thinking::Budget(budget),
-                _ if max_tokens > 1024 => Thinking::Budget(1024),
-                _ => Thinking::Silent,
-            };
-        }
-        Thinking::Effort(effort.map(|effort| match effort {
-            Effort::None | Effort::Minimal | Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-            Effort::XHigh => "xhigh",
-            Effort::Max => "max",
-        }))
-    }
-}
-
-/// Whether the last turn holds results of calls that were made after thoughts, if after any: those did not survive the
-/// caller's dialect. Models that are told a budget refuse such a call when it begins with no thinking block.
-fn awaits_thought(turns: &[Turn<'_>]) -> bool {
-    turns.last().is_some_and(|turn| turn.parts.iter().any(|part| matches!(part, Part::Result(_))))
-}
-
-/// Whether the model is of those that are told a budget of tokens and know no effort: up to Claude 4.5.
-fn by_budget(model: &str) -> bool {
-    let model = model.rsplit('/').next().unwrap_or(model);
-    let old = ["-4-0", "-4-1", "-4-5", "-4-2025", "-4.0", "-4.1", "-4.5", "-3-7", "-3.7"];
-    model.contains("claude-3") || old.iter().any(|version| model.contains(version))
 }

@@ -1,13 +1,13 @@
 //! Writing a request for `/api/chat`.
 
 use crate::translate::{
+    chat::lose_media,
     error::{Losses, Refused},
     form::{Choice, Effort, Format, Media, MediaKind, Part, Reasoning, Request, Role, Source},
     out::{Out, safe},
     parts::{
-        FETCHES_NOTHING, FOREIGN, Names, WORDS_ONLY, calls, lose_one_at_a_time, lose_rest, lose_several,
-        results, shown, texts, wordless, write_lines, write_numbers, write_object_schema, write_said,
-        write_stops,
+        FETCHES_NOTHING, FOREIGN, Names, calls, lose_one_at_a_time, results, shown, texts, wordless,
+        write_lines, write_numbers, write_object_schema, write_said, write_stops,
     },
     target::{Target, fit_id},
 };
@@ -19,8 +19,6 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
     lose_one_at_a_time(request, losses)?;
     out.open('{').field_str("model", model);
     write_messages(request, target, losses, out)?;
@@ -47,15 +45,13 @@ fn write_messages(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    if request.turns.is_empty() {
-        return Err(wordless());
-    }
     out.key("messages").open('[');
     if !request.system.is_empty() {
         out.open('{').field_str("role", "system").key("content");
         write_lines(request.system.iter().copied(), out);
         out.close('}');
     }
+    let before = out.len();
     let mut names = Names::default();
     for turn in &request.turns {
         match turn.role {
@@ -66,8 +62,9 @@ fn write_messages(
             }
         }
     }
+    let written = out.len() > before;
     out.close(']');
-    Ok(())
+    if written { Ok(()) } else { Err(wordless()) }
 }
 
 fn write_user(
@@ -84,25 +81,25 @@ fn write_user(
         write_said(result, out);
         out.close('}');
     }
-    if shown(parts).next().is_none() {
-        return Ok(());
-    }
-    // A message has one text, and its pictures beside it.
-    out.open('{').field_str("role", "user").key("content");
-    write_lines(
-        shown(parts).filter_map(|part| match part {
-            Part::Text(text) => Some(*text),
-            Part::Media(Media { kind: MediaKind::File, source: Source::Text(text), .. }) => Some(*text),
-            _ => None,
-        }),
-        out,
-    );
     let mut images = Vec::new();
     for part in shown(parts) {
         if let Part::Media(media) = part {
             images.extend(image(media, losses)?);
         }
     }
+    let words = || {
+        shown(parts).filter_map(|part| match part {
+            Part::Text(text) => Some(*text),
+            Part::Media(Media { kind: MediaKind::File, source: Source::Text(text), .. }) => Some(*text),
+            _ => None,
+        })
+    };
+    if images.is_empty() && words().next().is_none() {
+        return Ok(());
+    }
+    // A message has one text, and its pictures beside it.
+    out.open('{').field_str("role", "user").key("content");
+    write_lines(words(), out);
     if !images.is_empty() {
         out.key("images").open('[');
         for data in images {
@@ -138,10 +135,9 @@ fn write_assistant(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    for part in parts {
-        if let Part::Media(media) = part {
-            losses.because(&*media.param, WORDS_ONLY)?;
-        }
+    lose_media(parts, losses)?;
+    if texts(parts).next().is_none() && calls(parts).next().is_none() {
+        return Ok(());
     }
     out.open('{').field_str("role", "assistant").key("content");
     out.pieces(texts(parts).map(|text| text.inner()));

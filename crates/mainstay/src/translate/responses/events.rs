@@ -3,19 +3,19 @@
 use crate::{
     dialect::Finish,
     translate::{
-        event::{Event, Tokens, filled},
+        event::{Event, MAX_CALLS, Tokens, filled, made_id},
         json::Json,
     },
 };
-
-/// More tool calls in one answer are nobody's.
-const MAX_CALLS: usize = 1024;
+use std::borrow::Cow;
 
 /// Reads events.
 #[derive(Debug, Default)]
 pub(in crate::translate) struct Events {
     started: bool,
     ended: bool,
+    /// What the answer is called.
+    id: String,
     /// The places in the output of the tool calls, and whether their arguments have begun.
     calls: Vec<(u64, bool)>,
 }
@@ -41,12 +41,12 @@ impl Events {
             }
             "response.output_item.added" => {
                 if let Some(item) = data.get("item").filter(|item| is_call(*item)) {
-                    if self.calls.len() == MAX_CALLS {
+                    if self.calls.len() as u64 == MAX_CALLS {
                         return Err("it calls too many tools");
                     }
                     let arguments = filled(item.get("arguments"));
                     self.calls.push((index, arguments.is_some()));
-                    events.push(begin_call(index, item));
+                    events.push(begin_call(&self.id, index, item));
                     events.extend(arguments.map(|text| Event::Arguments { call: index, text }));
                 }
             }
@@ -77,6 +77,7 @@ impl Events {
     fn start<'a>(&mut self, response: Option<Json<'a>>, events: &mut Vec<Event<'a>>) {
         if let Some(response) = response {
             if !std::mem::replace(&mut self.started, true) {
+                self.id = id_of(response).unwrap_or_default().into_owned();
                 events.push(begin(response));
             }
         }
@@ -95,11 +96,12 @@ pub(in crate::translate) fn read_answer<'a>(
     events: &mut Vec<Event<'a>>,
 ) -> Result<(), &'static str> {
     events.push(begin(body));
+    let id = id_of(body).unwrap_or_default();
     let output = body.get("output").and_then(Json::items).ok_or("it has no output")?;
     for (call, item) in output.enumerate() {
         let call = call as u64;
         if is_call(item) {
-            events.push(begin_call(call, item));
+            events.push(begin_call(&id, call, item));
             events.extend(filled(item.get("arguments")).map(|text| Event::Arguments { call, text }));
             continue;
         }
@@ -122,14 +124,20 @@ fn is_call(item: Json<'_>) -> bool {
 
 fn begin<'a>(response: Json<'a>) -> Event<'a> {
     Event::Start {
-        id: response.get("id").and_then(Json::text),
+        id: id_of(response),
         model: response.get("model").and_then(Json::text),
         created: response.get("created_at").and_then(Json::count),
     }
 }
 
-fn begin_call<'a>(call: u64, item: Json<'a>) -> Event<'a> {
-    let id = item.get("call_id").or_else(|| item.get("id")).and_then(Json::text).unwrap_or_default();
+fn id_of<'a>(response: Json<'a>) -> Option<Cow<'a, str>> {
+    response.get("id").and_then(Json::text)
+}
+
+/// A call by the id that its result must name; where there is none by the item's, or by one that is made up.
+fn begin_call<'a>(answer: &str, call: u64, item: Json<'a>) -> Event<'a> {
+    let id = |name: &str| item.get(name).and_then(Json::text).filter(|id| !id.is_empty());
+    let id = id("call_id").or_else(|| id("id")).unwrap_or_else(|| Cow::Owned(made_id(answer, call)));
     Event::Call { call, id, name: item.get("name").and_then(Json::text).unwrap_or_default() }
 }
 

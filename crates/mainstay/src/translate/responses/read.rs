@@ -3,10 +3,10 @@
 use crate::translate::{
     chat::{function_tool, read_arguments, read_choice, schema_format},
     error::Refused,
-    form::{self, Call, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, ToolResult},
+    fields,
+    form::{Call, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, ToolResult},
     json::Json,
 };
-use std::borrow::Cow;
 
 /// Fields without a bearing on the answer, or that mean nothing to another provider.
 const DROPPED: [&str; 12] = [
@@ -34,10 +34,10 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
         match &*name {
             "input" => input = Some(value),
             // They stand before whatever the input says.
-            "instructions" => request.system.insert(0, form::text("instructions", value)?),
-            "stream" => request.stream = form::flag("stream", value)?,
+            "instructions" => request.system.insert(0, fields::text("instructions", value)?),
+            "stream" => request.stream = fields::flag("stream", value)?,
             "tools" => {
-                for (at, tool) in form::list("tools", value)?.enumerate() {
+                for (at, tool) in fields::list("tools", value)?.enumerate() {
                     request.room("tools")?;
                     let at = format!("tools[{at}]");
                     match tool.get("type").and_then(Json::text).as_deref() {
@@ -48,11 +48,11 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
             }
             "tool_choice" => read_choice("tool_choice", value, &mut request)?,
             "parallel_tool_calls" => {
-                if !form::flag("parallel_tool_calls", value)? {
+                if !fields::flag("parallel_tool_calls", value)? {
                     request.one_tool_at_a_time = Some("parallel_tool_calls");
                 }
             }
-            "max_output_tokens" => request.max_tokens = form::count("max_output_tokens", value)?,
+            "max_output_tokens" => request.max_tokens = fields::count("max_output_tokens", value)?,
             "temperature" => request.temperature = Number::read("temperature", value)?,
             "top_p" => request.top_p = Number::read("top_p", value)?,
             "reasoning" => read_reasoning(value, &mut request)?,
@@ -69,7 +69,7 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
         request.push(Role::User, [Part::Text(text)]);
         return Ok(request);
     }
-    for (at, item) in form::list("input", input)?.enumerate() {
+    for (at, item) in fields::list("input", input)?.enumerate() {
         read_item(&format!("input[{at}]"), item, &mut request)?;
     }
     Ok(request)
@@ -77,11 +77,8 @@ pub(in crate::translate) fn read<'a>(body: Json<'a>) -> Result<Request<'a>, Refu
 
 fn read_item<'a>(at: &str, item: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
     request.room(at)?;
-    let item = form::object(at, item)?;
-    let field = |name: &str| {
-        let value = item.get(name).ok_or_else(|| Refused::wrong(format!("{at}.{name}"), "is missing"));
-        value.and_then(|value| form::decoded(&format!("{at}.{name}"), value))
-    };
+    let item = fields::object(at, item)?;
+    let field = |name: &str| fields::needed_decoded(at, item, name);
     match item.get("type").and_then(Json::text).as_deref() {
         Some("message") | None => read_message(at, item, request),
         Some("function_call") => {
@@ -151,15 +148,13 @@ fn read_content<'a>(
         let at = format!("{at}[{n}]");
         match part.get("type").and_then(Json::text).as_deref() {
             Some("input_text" | "output_text" | "text") => {
-                let text =
-                    part.get("text").ok_or_else(|| Refused::wrong(format!("{at}.text"), "is missing"))?;
-                parts.push(Part::Text(form::text(&format!("{at}.text"), text)?));
+                parts.push(Part::Text(fields::needed_text(&at, part, "text")?));
             }
             Some("refusal") => parts.extend(part.get("refusal").and_then(Json::lit).map(Part::Text)),
             Some("input_image") => {
                 let param = format!("{at}.image_url");
                 let source = match part.get("image_url") {
-                    Some(url) => Source::of_url(form::decoded(&param, url)?)
+                    Some(url) => Source::of_url(fields::decoded(&param, url)?)
                         .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64"))?,
                     None => Source::Foreign,
                 };
@@ -178,17 +173,11 @@ fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {
     let (source, param) = match (part.get("file_data"), part.get("file_url")) {
         (Some(data), _) => {
             let param = format!("{at}.file_data");
-            let text = form::decoded(&param, data)?;
-            let source = if text.starts_with("data:") {
-                Source::of_url(text).ok_or_else(|| Refused::wrong(&*param, "is no data in base64"))?
-            } else {
-                Source::Data { media: Cow::Borrowed("application/pdf"), data: text }
-            };
-            (source, param)
+            (fields::file_data(&param, data)?, param)
         }
         (None, Some(url)) => {
             let param = format!("{at}.file_url");
-            (Source::Url { url: form::decoded(&param, url)?, media: None }, param)
+            (Source::Url { url: fields::decoded(&param, url)?, media: None }, param)
         }
         (None, None) => (Source::Foreign, format!("{at}.file_id")),
     };
@@ -196,24 +185,24 @@ fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {
 }
 
 fn read_reasoning<'a>(reasoning: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object("reasoning", reasoning)?.fields() {
+    for (name, value) in fields::object("reasoning", reasoning)?.fields() {
         match &*name {
             _ if value.is_null() => {}
             "effort" => {
-                let effort = Effort::read(&form::decoded("reasoning.effort", value)?);
+                let effort = Effort::read(&fields::decoded("reasoning.effort", value)?);
                 let effort =
                     effort.ok_or_else(|| Refused::wrong("reasoning.effort", "is no effort that is known"))?;
                 request.reasoning.effort = Some(effort);
             }
             "summary" | "generate_summary" => request.reasoning.shown = true,
-            _ => {}
+            _ => request.lost(format!("reasoning.{name}")),
         }
     }
     Ok(())
 }
 
 fn read_text<'a>(text: Json<'a>, request: &mut Request<'a>) -> Result<(), Refused> {
-    for (name, value) in form::object("text", text)?.fields() {
+    for (name, value) in fields::object("text", text)?.fields() {
         match &*name {
             _ if value.is_null() => {}
             "format" => {

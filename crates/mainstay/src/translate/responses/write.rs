@@ -6,7 +6,7 @@ use crate::translate::{
     form::{Effort, Format, Media, MediaKind, Part, Request, Role, Source, ToolResult},
     out::Out,
     parts::{
-        FOREIGN, WORDS_ONLY, calls, lose_rest, lose_several, results, write_data_url, write_lines,
+        FOREIGN, WORDS_ONLY, calls, lose_seed_and_penalties, results, wordless, write_data_url, write_lines,
         write_numbers,
     },
     target::{Target, fit_id},
@@ -19,16 +19,9 @@ pub(in crate::translate) fn write(
     losses: &mut Losses,
     out: &mut Out,
 ) -> Result<(), Refused> {
-    lose_rest(request, losses)?;
-    lose_several(request, losses)?;
-    let lost = [
-        request.seed,
-        request.top_k,
-        request.frequency_penalty.filter(|penalty| !penalty.is_zero()),
-        request.presence_penalty.filter(|penalty| !penalty.is_zero()),
-    ];
-    for number in lost.into_iter().flatten() {
-        losses.lose(number.name)?;
+    lose_seed_and_penalties(request, losses)?;
+    if let Some(top_k) = request.top_k {
+        losses.lose(top_k.name)?;
     }
     if !request.stop.is_empty() {
         losses.lose(request.stop_name)?;
@@ -39,8 +32,12 @@ pub(in crate::translate) fn write(
         write_lines(request.system.iter().copied(), out);
     }
     out.key("input").open('[');
+    let before = out.len();
     for turn in &request.turns {
         write_turn(turn.role, &turn.parts, target, losses, out)?;
+    }
+    if out.len() == before && !request.turns.is_empty() {
+        return Err(wordless());
     }
     out.close(']');
     write_tools(request, out);
@@ -84,11 +81,13 @@ fn write_turn(
     if parts.iter().any(|part| own(&part)) {
         let (role, text) =
             if role == Role::User { ("user", "input_text") } else { ("assistant", "output_text") };
+        let before = out.len();
         out.open('{').field_str("type", "message").field_str("role", role).key("content").open('[');
+        let list = out.len();
         for part in parts.iter().filter(own) {
             write_part(part, text, losses, out)?;
         }
-        out.close(']').close('}');
+        out.close_filled(before, list);
     }
     for call in calls(parts) {
         out.open('{').field_str("type", "function_call");
@@ -117,11 +116,18 @@ fn write_result(
             out.pieces([text.inner()]);
         }
         (None, parts) => {
+            let before = out.len();
             out.open('[');
+            let list = out.len();
             for part in parts {
                 write_part(part, "input_text", losses, out)?;
             }
-            out.close(']');
+            if out.len() > list {
+                out.close(']');
+            } else {
+                out.truncate(before);
+                out.str("");
+            }
         }
     }
     out.close('}');
@@ -204,7 +210,7 @@ fn write_format(format: &Format<'_>, out: &mut Out) {
         Format::Json { .. } => {
             out.field_str("type", "json_object");
         }
-        Format::Schema { name, description, schema, strict } => {
+        Format::Schema { name, description, schema, strict, .. } => {
             out.field_str("type", "json_schema");
             match name {
                 Some(name) => out.field_lit("name", *name),

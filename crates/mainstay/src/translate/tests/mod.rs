@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod layer;
+mod lenient;
 mod requests;
 mod roundtrip;
 mod spec;

@@ -211,6 +211,8 @@ fn what_openai_has_nothing_like_is_refused_by_its_name() {
     assert_eq!(refused(&layer, Api::Gemini, &gemini), "cachedContent");
     let gemini = json!({"contents": "hi", "safety_settings": [{"category": "c"}]});
     assert_eq!(refused(&layer, Api::Gemini, &gemini), "safetySettings");
+    let responses = json!({"model": "m", "input": "hi", "reasoning": {"effort": "low", "nobody_knows": 1}});
+    assert_eq!(refused(&layer_for(Api::Messages), Api::Responses, &responses), "reasoning.nobody_knows");
 }
 
 #[test]

@@ -335,6 +335,72 @@ fn tool_calls_without_ids_get_one_each() {
 }
 
 #[test]
+fn a_call_without_arguments_has_an_empty_object_of_them_in_a_chat_stream_too() {
+    let stream = [
+        event(json!({"type": "message_start", "message": {"id": "msg_1"}})),
+        event(json!({"type": "content_block_start", "index": 0,
+            "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}}})),
+        event(json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": ""}})),
+        event(json!({"type": "content_block_stop", "index": 0})),
+        event(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})),
+        event(json!({"type": "message_stop"})),
+    ]
+    .concat();
+    assert_eq!(said(Api::Chat, &whole(Api::Messages, Api::Chat, &stream))["calls"], json!([["t", "f", {}]]));
+}
+
+#[test]
+fn a_call_whose_provider_left_its_id_out_gets_the_same_one_whole_and_in_a_stream() {
+    let item = json!({"type": "function_call", "id": "", "name": "f", "arguments": "{}"});
+    let responses = json!({"id": "resp_1", "output": [item], "usage": {}});
+    let message = json!({"id": "msg_1", "content": [{"type": "tool_use", "name": "f", "input": {}}]});
+    let [added, done] = ["added", "done"].map(|what| {
+        event(json!({"type": format!("response.output_item.{what}"), "output_index": 0, "item": item}))
+    });
+    let streams = [
+        (
+            Api::Responses,
+            responses.clone(),
+            [
+                event(json!({"type": "response.created", "response": {"id": "resp_1"}})),
+                added,
+                done,
+                event(json!({"type": "response.completed", "response": responses})),
+            ]
+            .concat(),
+        ),
+        (
+            Api::Messages,
+            message.clone(),
+            [
+                event(json!({"type": "message_start", "message": {"id": "msg_1"}})),
+                event(json!({"type": "content_block_start", "index": 0, "content_block": message["content"][0]})),
+                event(json!({"type": "content_block_stop", "index": 0})),
+                event(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})),
+                event(json!({"type": "message_stop"})),
+            ]
+            .concat(),
+        ),
+    ];
+    for (from, answer, stream) in streams {
+        let id = said(Api::Chat, &whole(from, Api::Chat, &stream))["calls"][0][0].clone();
+        let of = |answer: &Value| {
+            let text = answer.to_string();
+            let text = translate_answer(from, Api::Chat, WISHES, false, "m", text.as_bytes()).unwrap();
+            let answer: Value = serde_json::from_str(&text).unwrap();
+            answer["choices"][0]["message"]["tool_calls"][0]["id"].clone()
+        };
+        assert!(id.as_str().is_some_and(|id| id.starts_with("call_")), "{id}");
+        assert_eq!(of(&answer), id);
+        // Another answer's call has another one: they meet in one conversation.
+        let mut other = answer;
+        other["id"] = json!("other");
+        assert_ne!(of(&other), id);
+    }
+}
+
+#[test]
 fn arguments_that_come_before_the_name_are_kept_for_it() {
     let stream = [
         chunk(json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{\"x\":"}}]})),
