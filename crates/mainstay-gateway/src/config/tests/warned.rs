@@ -111,6 +111,14 @@ fn an_address_of_the_other_convention() {
 }
 
 #[test]
+fn a_wildcard_that_is_none() {
+    let text =
+        "[providers.a]\nkind = \"openai\"\n[[routes]]\nmodels = [\"o\",\n \"gpt-?\"]\ntargets = [\"a\"]\n";
+    warned(text, 5, "routes[0].models[1]", "stands for itself");
+    assert_eq!(good(&text.replace('?', "*")).warnings, []);
+}
+
+#[test]
 fn connections_that_there_will_not_be() {
     warned(&with("protocol = \"http1\"\nh2_connections = 2"), 7, "providers.a.h2_connections", "no effect");
 }
