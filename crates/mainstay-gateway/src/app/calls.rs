@@ -29,41 +29,48 @@ use std::{
     future::Future,
     pin::{Pin, pin},
     sync::Arc,
+    time::Duration,
 };
 use tower::{ServiceExt, service_fn};
 use tower_http::decompression::{DecompressionBody, RequestDecompression};
 
 /// Answers a `POST` below `/v1/`.
-pub(super) async fn answer<B>(app: Arc<Inner>, request: Request<B>, id: &HeaderValue) -> Response<ReplyBody>
+pub(super) fn answer<B>(
+    app: Arc<Inner>,
+    request: Request<B>,
+    id: HeaderValue,
+) -> impl Future<Output = Response<ReplyBody>> + Send
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let family = ErrorFamily::of_path(request.uri().path());
-    let mut record = Record::new(app.clone(), id.clone(), request.uri().path());
+    let mut record = Record::new(app.clone(), id, request.uri().path());
     let deadline = app.deadline.map(Deadline::after);
-    let mut cut = pin!(app.cut.cancelled());
-    let ready = tokio::select! {
-        biased;
-        ready = prepare(&app, request, deadline, &mut record) => ready,
-        // The drain is over before there was a call to make.
-        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
-    };
-    let (teller, mut pending) = match ready {
-        Ok(Ready { teller, pending }) => (teller, pending),
-        Err(failure) => return refuse(failure, family, &app.redactor, record),
-    };
-    let waits = record.stream && teller.can_wait();
-    let begin = app.keepalive.filter(|_| waits).map(tokio::time::sleep);
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut pending => outcome,
-        () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
-        () = sleep_if(begin) => return wait(&app, teller, pending, record),
-    };
-    match outcome {
-        Ok(response) => hand_on(&app, response, teller, record),
-        Err(failure) => refuse(failure, family, &teller.redactor, record),
+    async move {
+        let mut cut = pin!(app.cut.cancelled());
+        let ready = tokio::select! {
+            biased;
+            ready = prepare(&app, request, deadline, &mut record) => ready,
+            // The drain is over before there was a call to make.
+            () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
+        };
+        let (teller, mut pending) = match ready {
+            Ok(Ready { teller, pending }) => (teller, pending),
+            Err(failure) => return refuse(failure, family, &app.redactor, record),
+        };
+        let waits = record.stream && teller.can_wait();
+        let begin = app.keepalive.filter(|_| waits).map(tokio::time::sleep);
+        let outcome = tokio::select! {
+            biased;
+            outcome = &mut pending => outcome,
+            () = cut.as_mut() => Err(Failure::Refused(Refusal::shutting_down())),
+            () = sleep_if(begin) => return wait(&app, teller, pending, record),
+        };
+        match outcome {
+            Ok(response) => hand_on(&app, response, teller, record),
+            Err(failure) => refuse(failure, family, &teller.redactor, record),
+        }
     }
 }
 
@@ -138,67 +145,72 @@ fn too_late() -> Failure {
     Failure::Failed(Box::new(CallFailed::from_error(&log, DeadlineExceeded::unsent().into())))
 }
 
-async fn prepare<B>(
-    app: &Arc<Inner>,
+// No `async fn`, here and below: those keep a second place for each argument, and a request is large.
+fn prepare<'a, B>(
+    app: &'a Arc<Inner>,
     request: Request<B>,
     deadline: Option<Deadline>,
-    record: &mut Record,
-) -> Result<Ready, Failure>
+    record: &'a mut Record,
+) -> impl Future<Output = Result<Ready, Failure>> + Send + 'a
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (mut parts, body) = request.into_parts();
-    hops::count(&mut parts.headers).map_err(Failure::Refused)?;
-    let upload = read(app, &mut parts, body);
-    let body = match deadline {
-        None => upload.await,
-        Some(deadline) => {
-            tokio::time::timeout_at(deadline.instant(), upload).await.map_err(|_| too_late())?
-        }
-    };
-    let body = body.map_err(Failure::Refused)?;
-    let call = match Call::of_path(parts.uri.path()) {
-        Some(call) => call,
-        None => {
-            let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
-            name_json(&mut parts.headers);
-            Call::new(parts.uri.path(), peeked)
-        }
-    };
-    record.model = Some(call.model.clone());
-    record.stream = call.stream;
-    let route =
-        app.router.find(&call.model).map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
-    record.route = Some(route.name.clone());
+    async move {
+        hops::count(&mut parts.headers).map_err(Failure::Refused)?;
+        let upload = read(app, &mut parts, body);
+        let body = match deadline {
+            None => upload.await,
+            Some(deadline) => {
+                tokio::time::timeout_at(deadline.instant(), upload).await.map_err(|_| too_late())?
+            }
+        };
+        let body = body.map_err(Failure::Refused)?;
+        let call = match Call::of_path(parts.uri.path()) {
+            Some(call) => call,
+            None => {
+                let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
+                name_json(&mut parts.headers);
+                Call::new(parts.uri.path(), peeked)
+            }
+        };
+        record.model = Some(call.model.clone());
+        record.stream = call.stream;
+        let route = app
+            .router
+            .find(&call.model)
+            .map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
+        record.route = Some(route.name.clone());
 
-    let log = record.log.clone();
-    let redactor = app.redactor.and(caller_key(&parts.headers));
-    // Gemini's streams are events only where they are asked to be.
-    let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
-    let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
-    parts.extensions = http::Extensions::new();
-    parts.extensions.insert(log.clone());
-    parts.extensions.insert(record.usage.clone());
-    if app.lenient.contains(&*route.name) {
-        parts.extensions.insert(Lenient);
-    }
-    parts.headers.insert(&X_REQUEST_ID, record.id.clone());
-    // What the caller can decode is between us and the caller: providers are asked for what we can.
-    parts.headers.remove(header::ACCEPT_ENCODING);
-    if let Some(deadline) = deadline {
-        parts.extensions.insert(deadline);
-    }
-    let request = call.into_request(Request::from_parts(parts, ()), body);
-    // The deadline is the fallback's to keep: it may have an old answer when the time is over.
-    let answering = route.fallback.oneshot(request);
-    let pending = Box::pin(async move {
-        match answering.await {
-            Ok(response) => Ok(bounded(response, deadline)),
-            Err(error) => Err(Failure::Failed(call_failed(&log, error))),
+        let log = record.log.clone();
+        let redactor = app.redactor.and(caller_key(&parts.headers));
+        // Gemini's streams are events only where they are asked to be.
+        let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
+        let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
+        parts.extensions = http::Extensions::new();
+        parts.extensions.insert(log.clone());
+        parts.extensions.insert(record.usage.clone());
+        if app.lenient.contains(&*route.name) {
+            parts.extensions.insert(Lenient);
         }
-    });
-    Ok(Ready { teller, pending })
+        parts.headers.insert(&X_REQUEST_ID, record.id.clone());
+        // What the caller can decode is between us and the caller: providers are asked for what we can.
+        parts.headers.remove(header::ACCEPT_ENCODING);
+        if let Some(deadline) = deadline {
+            parts.extensions.insert(deadline);
+        }
+        let request = call.into_request(Request::from_parts(parts, ()), body);
+        // The deadline is the fallback's to keep: it may have an old answer when the time is over.
+        let answering = route.fallback.oneshot(request);
+        let pending = Box::pin(async move {
+            match answering.await {
+                Ok(response) => Ok(bounded(response, deadline)),
+                Err(error) => Err(Failure::Failed(call_failed(&log, error))),
+            }
+        });
+        Ok(Ready { teller, pending })
+    }
 }
 
 /// The deadline holds for the body of a stream too.
@@ -226,9 +238,23 @@ where
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
     let (limit, idle) = (app.max_request_body, app.upload_idle);
-    let Some(encoding) = parts.headers.remove(header::CONTENT_ENCODING) else {
-        return upload::read(body, limit, idle).await.map_err(|error| Refusal::upload(&error));
-    };
+    match parts.headers.remove(header::CONTENT_ENCODING) {
+        None => upload::read(body, limit, idle).await.map_err(|error| Refusal::upload(&error)),
+        // Boxed: few are compressed, and a decoder is large.
+        Some(encoding) => Box::pin(read_compressed(encoding, body, limit, idle)).await,
+    }
+}
+
+async fn read_compressed<B>(
+    encoding: HeaderValue,
+    body: B,
+    limit: u64,
+    idle: Duration,
+) -> Result<Bytes, Refusal>
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display + Into<BoxError> + Send,
+{
     // The decoder knows them in small letters; HTTP does not mind.
     let encoding = HeaderValue::from_bytes(&encoding.as_bytes().to_ascii_lowercase()).unwrap_or(encoding);
     let mut request = Request::new(body);

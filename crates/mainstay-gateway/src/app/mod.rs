@@ -28,6 +28,10 @@ use crate::{
 use bytes::Bytes;
 use cut::Cut;
 use errors::Refusal;
+use futures_util::{
+    FutureExt,
+    future::{Either, ready},
+};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use mainstay::{
@@ -115,23 +119,26 @@ impl App {
     }
 
     /// The answer to a request; what [`Service::call`] gives, unboxed.
-    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<ReplyBody>
+    pub(crate) fn answer<B>(self, request: Request<B>) -> impl Future<Output = Response<ReplyBody>> + Send
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: fmt::Display + Into<BoxError> + Send,
     {
         let id = id::request_id(request.headers());
         let family = ErrorFamily::of_path(request.uri().path());
-        let mut response = self.dispatch(request, &id).await;
-        reply::put_id(response.headers_mut(), &id, family);
-        response
+        let call = request.method() == Method::POST && paths::is_call(request.uri().path());
+        let answer = match call {
+            true => Either::Left(calls::answer(self.0, request, id.clone())),
+            false => Either::Right(ready(self.tell(&request))),
+        };
+        answer.map(move |mut response| {
+            reply::put_id(response.headers_mut(), &id, family);
+            response
+        })
     }
 
-    async fn dispatch<B>(&self, request: Request<B>, id: &HeaderValue) -> Response<ReplyBody>
-    where
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: fmt::Display + Into<BoxError> + Send,
-    {
+    /// What the gateway knows by itself.
+    fn tell<B>(&self, request: &Request<B>) -> Response<ReplyBody> {
         let path = request.uri().path();
         match (request.method(), path) {
             (&Method::GET | &Method::HEAD, "/healthz") => plain(StatusCode::OK, "text/plain", "ok\n"),
@@ -163,9 +170,6 @@ impl App {
             }
             (&Method::POST, path) if paths::leads_elsewhere(path) => {
                 Refusal::no_such_path(path).into_response(ErrorFamily::of_path(path))
-            }
-            (&Method::POST, path) if path.starts_with("/v1/") || path.starts_with("/v1beta/models/") => {
-                calls::answer(self.0.clone(), request, id).await
             }
             (_, path) => self.no_such_path(request.method(), path),
         }

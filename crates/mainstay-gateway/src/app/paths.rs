@@ -1,6 +1,11 @@
-//! Paths that are not what they look like.
+//! Which paths are calls to a model, and those that are not what they look like.
 
 use super::models::decode;
+
+/// Whether a `POST` to this path is a call to a model.
+pub(super) fn is_call(path: &str) -> bool {
+    (path.starts_with("/v1/") || path.starts_with("/v1beta/models/")) && !leads_elsewhere(path)
+}
 
 /// Whether a path has segments that lead out of where it begins (`.`, `..`, also encoded, also behind an encoded slash), or
 /// bytes that no path of an API has. A provider's server might follow them, and the gateway's key goes along.

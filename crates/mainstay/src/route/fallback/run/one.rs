@@ -16,8 +16,8 @@ use mainstay_layers::{
     deadline::Deadline,
     retry::{NextTarget, RetryConfig},
 };
-use std::sync::Arc;
-use tower::ServiceExt;
+use std::{future::Future, sync::Arc};
+use tower::{Service, ServiceExt};
 
 impl Run {
     /// Why a target is not asked now, if it is not; that is listed.
@@ -101,17 +101,29 @@ impl Run {
     }
 }
 
-pub(in super::super::super) async fn ask(target: &Target, request: Request<RequestBody>) -> Outcome {
-    let classifier = HttpClassifier::new();
-    match target.stack.clone().oneshot(request).await {
-        Ok(response) => {
-            let mut verdict = classifier.head(Head::of(&response));
-            if verdict.is_success() {
-                return Outcome::Answered(response);
+/// Asks one target.
+pub(in super::super::super) fn ask(
+    target: &Target,
+    request: Request<RequestBody>,
+) -> impl Future<Output = Outcome> + Send + use<> {
+    let mut stack = target.stack.clone();
+    // No `async fn`: that would keep a second place for the request.
+    async move {
+        let answer = match stack.ready().await {
+            Ok(ready) => ready.call(request).await,
+            Err(error) => Err(error),
+        };
+        let classifier = HttpClassifier::new();
+        match answer {
+            Ok(response) => {
+                let mut verdict = classifier.head(Head::of(&response));
+                if verdict.is_success() {
+                    return Outcome::Answered(response);
+                }
+                verdict.status.get_or_insert(response.status());
+                Outcome::Failed(verdict, None)
             }
-            verdict.status.get_or_insert(response.status());
-            Outcome::Failed(verdict, None)
+            Err(error) => Outcome::Failed(classifier.error(&*error), Some(error)),
         }
-        Err(error) => Outcome::Failed(classifier.error(&*error), Some(error)),
     }
 }
