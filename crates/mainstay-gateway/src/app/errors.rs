@@ -165,7 +165,8 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
         .and_then(|reply| with_attempts(family, &redactor.bytes(&reply.body), &attempts));
     let body = theirs.unwrap_or_else(|| {
         let message = short(&redactor.text(&failed.message()));
-        render_error(family, &own_error(failed, status, &message, &attempts))
+        // The provider's code and type are in it too.
+        redactor.bytes(&render_error(family, &own_error(failed, status, &message, &attempts)))
     });
     let mut response = error_response(status, body);
     let headers = response.headers_mut();
@@ -202,7 +203,7 @@ pub(super) fn failed_event(failed: &CallFailed, dialect: Dialect, redactor: &Red
     let attempts = attempts(&failed.attempts, redactor);
     let status = outward(failed.status, failed.code, dialect.error_family());
     let message = short(&redactor.text(&failed.message()));
-    render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0)
+    redactor.bytes(&render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0))
 }
 
 fn own_error<'a>(
@@ -321,7 +322,7 @@ pub(super) fn stream_error(
         param: None,
         attempts: &attempts(failed, redactor),
     };
-    let told = render_stream_error(dialect, &body, 0);
+    let told = redactor.bytes(&render_stream_error(dialect, &body, 0));
     (if before.is_empty() { told } else { [before, told].concat().into() }, outcome)
 }
 
