@@ -76,3 +76,12 @@ async fn an_adaptive_limit_is_one() {
     let adaptive = places.adaptive().unwrap();
     assert_eq!((places.limit(), adaptive.floor(), adaptive.ceiling()), (5, 2, 5));
 }
+
+#[tokio::test]
+async fn keys_in_headers_of_the_configuration_are_known_and_other_words_are_not() {
+    let text = "[providers.a]\nkind = \"openai\"\n[providers.a.headers]\nauthorization = \"Bearer one-0123456789\"\nx-gateway-key = \"two-0123456789\"\nx-environment = \"production\"\n";
+    let config = Config::parse(text, "mainstay.toml", &|_| None).unwrap_or_else(|error| panic!("{error}"));
+    let redactor = build(&config, Arc::new(())).unwrap().redactor;
+    let said = redactor.text("one-0123456789, Bearer one-0123456789, two-0123456789: not in production");
+    assert_eq!(said, "[redacted], [redacted], [redacted]: not in production");
+}

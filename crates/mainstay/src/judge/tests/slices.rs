@@ -136,6 +136,18 @@ async fn pitfall_38_cut_off_at_any_byte_a_stream_is_never_presented_as_whole_nor
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_last_line_end_that_comes_in_two_pieces_is_whole() {
+    for (play, sample, _) in samples() {
+        let sample: &'static str = sample.replace("\r\n", "\n").replace('\n', "\r\n").leak();
+        let cut = sample.len() - 1;
+        let response = play.acts([bytes(sample, 0..cut), bytes(sample, cut..sample.len())]).await.unwrap();
+        let (frames, error) = drain(response.into_body()).await;
+        assert!(error.is_none());
+        assert_eq!(text(&frames), sample);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_of_messages_without_names_get_them_however_the_stream_is_cut() {
     let [_, (play, named, _), _, _] = samples();
     let bare: String = named.split_inclusive('\n').filter(|line| !line.starts_with("event:")).collect();

@@ -38,8 +38,17 @@ impl Attempt {
             model: self.model.to_string(),
             status: self.status.map(|status| status.as_u16()),
             class: self.class,
-            message: self.message.as_deref().unwrap_or_default().to_owned(),
+            message: self.words(),
             ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Its message, or its status where the provider said nothing besides.
+    fn words(&self) -> String {
+        match (self.message.as_deref().filter(|message| !message.trim().is_empty()), self.status) {
+            (Some(message), _) => message.to_owned(),
+            (None, Some(status)) => status.to_string(),
+            (None, None) => String::new(),
         }
     }
 }
