@@ -9,20 +9,18 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstContent(pub Duration);
 
-/// Measures one call. Reads no clock where slow calls are not counted.
+/// Measures one call. Reads no clock where slow calls are not counted. Small, since each reply is moved with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
     Off,
-    /// Waiting since `since`, after `spent` on earlier waits.
+    /// Waiting since `since`; not slow if it takes no longer than `left`.
     Waiting {
-        limit: Duration,
-        spent: Duration,
+        left: Duration,
         since: Instant,
     },
     /// The head is there; nobody has waited for the body yet.
     Idle {
-        limit: Duration,
-        spent: Duration,
+        left: Duration,
     },
     Known {
         slow: bool,
@@ -33,7 +31,7 @@ impl Pace {
     #[inline]
     pub(super) fn start(limit: Option<Duration>) -> Self {
         match limit {
-            Some(limit) => Pace::Waiting { limit, spent: Duration::ZERO, since: Instant::now() },
+            Some(limit) => Pace::Waiting { left: limit, since: Instant::now() },
             None => Pace::Off,
         }
     }
@@ -41,10 +39,13 @@ impl Pace {
     /// The head has come.
     #[inline]
     pub(super) fn head(&mut self, extensions: &Extensions) {
-        if let Pace::Waiting { limit, spent, since } = *self {
+        if let Pace::Waiting { left, since } = *self {
             *self = match extensions.get::<FirstContent>() {
-                Some(&FirstContent(after)) => Pace::Known { slow: after > limit },
-                None => Pace::Idle { limit, spent: spent + since.elapsed() },
+                Some(&FirstContent(after)) => Pace::Known { slow: after > left },
+                None => match left.checked_sub(since.elapsed()) {
+                    Some(left) => Pace::Idle { left },
+                    None => Pace::Known { slow: true },
+                },
             };
         }
     }
@@ -52,8 +53,8 @@ impl Pace {
     /// Somebody waits for the body. What passed since the head was the consumer's own time.
     #[inline]
     pub(super) fn pending(&mut self) {
-        if let Pace::Idle { limit, spent } = *self {
-            *self = Pace::Waiting { limit, spent, since: Instant::now() };
+        if let Pace::Idle { left } = *self {
+            *self = Pace::Waiting { left, since: Instant::now() };
         }
     }
 
@@ -62,8 +63,8 @@ impl Pace {
     pub(super) fn content(&mut self) -> bool {
         let slow = match *self {
             Pace::Off => return false,
-            Pace::Waiting { limit, spent, since } => spent + since.elapsed() > limit,
-            Pace::Idle { limit, spent } => spent > limit,
+            Pace::Waiting { left, since } => since.elapsed() > left,
+            Pace::Idle { .. } => false,
             Pace::Known { slow } => slow,
         };
         *self = Pace::Known { slow };

@@ -35,6 +35,7 @@
 
 mod calls;
 mod frames;
+mod guarded;
 mod loopback;
 mod measure;
 mod memory;

@@ -16,6 +16,14 @@ impl Ticket {
     pub(in super::super) fn is_probe(self) -> bool {
         self.probe != 0
     }
+
+    /// What it was; what is left of it holds no probe slot.
+    #[inline]
+    pub(in super::super) fn spend(&mut self) -> Self {
+        let spent = *self;
+        self.probe = 0;
+        spent
+    }
 }
 
 /// What a call has to say at its end.
