@@ -78,6 +78,12 @@ fn address(doc: &Doc<'_>, provider: &Provider) {
         let kind = provider.kind;
         doc.warn(&path, format!("for {kind} it is the host alone: the /v1 at its end is left out"));
     }
+    let usual = provider.kind.profile().base_url.and_then(|usual| usual.parse::<http::Uri>().ok());
+    let usual_has_path = usual.is_none_or(|usual| usual.path() != "/");
+    if provider.kind.profile().native == Native::OpenAi && usual_has_path && uri.path() == "/" {
+        let url = provider.base_url.as_str();
+        doc.warn(&path, format!("calls go to {url}/chat/completions: most servers have that below /v1"));
+    }
     if provider.protocol == Protocol::Http1 && provider.h2_connections != 4 {
         let path = ["providers", provider.name.as_str(), "h2_connections"];
         doc.warn(&path, "has no effect with protocol = \"http1\"");
