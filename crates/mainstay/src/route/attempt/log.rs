@@ -19,7 +19,8 @@ pub struct Attempt {
     pub provider: Arc<str>,
     /// The model that was asked of it.
     pub model: Arc<str>,
-    /// The status of its reply, if it replied; of an error inside a 200, the status that it stands for.
+    /// The status of its error; of an error inside a 200, the status that it stands for. None where there was none: nothing
+    /// came, or what came was no answer and no error either.
     pub status: Option<StatusCode>,
     /// What became of it. A call that one of our own layers refused is not a try, and has a word of its own here:
     /// `circuit_open`, `overloaded`, `cooling`, `unsupported`.
