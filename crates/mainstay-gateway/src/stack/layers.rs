@@ -90,6 +90,7 @@ pub(super) fn circuit(settings: &settings::Breaker, name: &TargetName) -> Circui
         .with_failures(failures)
         .with_open_for(settings.open_for)
         .with_probes(settings.probes)
+        .with_probe_deadline(settings.probe_deadline)
         .with_jitter(settings.jitter)
         .with_window(settings.window, settings.min_calls);
     if let (true, Some(rate)) = (settings.enabled, settings.failure_rate) {

@@ -49,9 +49,8 @@ pub(super) fn home(key: &str) -> Option<String> {
         "attempts" | "base_delay" | "max_delay" | "jitter" | "max_wait" | "within" | "budget" => "retry",
         "ratio" | "floor" => "retry.budget",
         "connect" | "attempt" | "idle" | "first_event" | "progress" | "error_body" => "timeout",
-        "failures" | "open_for" | "probes" | "growth" | "max_open_for" | "failure_rate" | "slow_rate" => {
-            "breaker"
-        }
+        "failures" | "open_for" | "probes" | "probe_deadline" | "growth" | "max_open_for"
+        | "failure_rate" | "slow_rate" => "breaker",
         "response_body" | "sse_event" | "stream" | "concurrency" | "bytes_in_flight" | "queue_wait"
         | "adaptive" => "limits",
         "ceiling" => "limits.adaptive",
@@ -104,6 +103,7 @@ fn breaker(mut t: Table<'_>, b: &mut Breaker) {
     t.set("failures", &mut b.failures, |v| v.count(1..=1_000_000, off));
     t.set("open_for", &mut b.open_for, Value::duration_set);
     t.set("probes", &mut b.probes, |v| v.count(1..=1_000, "calls that may pass while half-open"));
+    t.set("probe_deadline", &mut b.probe_deadline, Value::duration_set);
     let factor = "factor on open_for for each relapse; 1 is off";
     t.set("growth", &mut b.growth, |v| v.number(1.0..=10.0, factor));
     t.set("max_open_for", &mut b.max_open_for, Value::duration_set);

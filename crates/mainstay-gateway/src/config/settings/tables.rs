@@ -117,6 +117,8 @@ pub struct Breaker {
     pub open_for: Duration,
     /// Calls that may pass while half-open. Default 5.
     pub probes: u32,
+    /// After which time a probe that has neither ended nor been dropped makes room for another. Default 60 s.
+    pub probe_deadline: Duration,
     /// Factor on `open_for` for each relapse. Default 1: it does not grow.
     pub growth: f64,
     /// Where growing ends. Default 5 min. Not less than `open_for` where `growth` is more than 1.
@@ -142,6 +144,7 @@ impl Default for Breaker {
             failures: 5,
             open_for: Duration::from_secs(30),
             probes: 5,
+            probe_deadline: Duration::from_secs(60),
             growth: 1.0,
             max_open_for: Duration::from_secs(300),
             jitter: 0.0,

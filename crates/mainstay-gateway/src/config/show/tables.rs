@@ -57,6 +57,7 @@ fn breaker(b: &Breaker) -> Vec<Row> {
         ("failures", b.failures.to_string()),
         ("open_for", time(b.open_for)),
         ("probes", b.probes.to_string()),
+        ("probe_deadline", time(b.probe_deadline)),
         ("growth", format!("{:?}", b.growth)),
         ("max_open_for", time(b.max_open_for)),
         ("jitter", format!("{:?}", b.jitter)),

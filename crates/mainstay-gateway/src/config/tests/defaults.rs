@@ -73,6 +73,7 @@ fn of_the_circuit() {
     let breaker = good(&with("")).provider("a").unwrap().breaker.clone();
     assert!(breaker.enabled);
     assert_eq!((breaker.failures, breaker.open_for, breaker.probes), (5, s(30), 5));
+    assert_eq!(breaker.probe_deadline, s(60));
     assert_eq!((breaker.growth, breaker.max_open_for, breaker.jitter), (1.0, s(300), 0.0));
     assert_eq!((breaker.failure_rate, breaker.slow_rate, breaker.slow_after), (None, None, s(30)));
     assert_eq!((breaker.window, breaker.min_calls), (s(60), 10));

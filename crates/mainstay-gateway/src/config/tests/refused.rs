@@ -125,6 +125,7 @@ fn numbers_have_ranges() {
     in_provider("retry.budget.ratio = nan", 0, "retry.budget.ratio", "nan", "a number from 0");
     in_provider("retry.budget.ratio = -0.1", 0, "retry.budget.ratio", "-0.1", "a number from 0");
     in_provider("breaker.growth = 0.5", 0, "breaker.growth", "0.5", "from 1 to 10");
+    in_provider("breaker.probe_deadline = \"0s\"", 0, "breaker.probe_deadline", "0s", "more than zero");
     in_provider("breaker.failure_rate = 1.1", 0, "breaker.failure_rate", "1.1", "from 0 to 1");
 }
 
