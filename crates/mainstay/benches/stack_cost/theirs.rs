@@ -1,6 +1,7 @@
 //! What others ask for the same, where they have it, and ours beside it.
 
 use super::{
+    guard::GuardLayer,
     measure::{Case, calls, rejections, runtime, streams},
     memory::{ASKED, ASKED_STREAM, Provider, Reply, plain},
 };
@@ -53,12 +54,14 @@ pub(crate) fn whole() -> Vec<Case> {
         layer!("retry: tower's", RetryLayer::new(Thrice(3))),
         layer!("retry: tower's with a budget", RetryLayer::new(Budgeted::new())),
         bare("breaker"),
+        layer!("breaker: the body guard alone", GuardLayer::default()),
         layer!("breaker: ours, closed", ours_closed()),
         layer!("breaker: tower-resilience's, closed", theirs_closed()),
         rejections("breaker: a request, and a ready error", service_fn(rejected), send.clone()),
         rejections("breaker: ours, open", ours_open().layer(provider.clone()), send.clone()),
         rejections("breaker: tower-resilience's, open", theirs_open().layer(provider.clone()), send.clone()),
         bare("concurrency"),
+        layer!("concurrency: the body guard alone", GuardLayer::default()),
         layer!("concurrency: ours", ours_limit()),
         // Frees the place at the reply's head: of a stream it limits the start.
         layer!("concurrency: tower's", GlobalConcurrencyLimitLayer::new(8)),
