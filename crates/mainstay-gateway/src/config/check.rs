@@ -136,10 +136,12 @@ pub(super) fn target(item: &Value<'_>, tables: &Tables, providers: &Tables) {
         }
         _ => {}
     }
-    let waits = tables.limits.queue_wait != providers.limits.queue_wait;
-    if waits && !tables.limits.within(&providers.limits) {
-        let why = "has no effect: the target has no limit of its own to wait for";
-        item.warn_below(&["limits", "queue_wait"], why);
+    let line = [
+        ("queue_wait", tables.limits.queue_wait != providers.limits.queue_wait),
+        ("max_waiting", tables.limits.max_waiting != providers.limits.max_waiting),
+    ];
+    for (key, _) in line.into_iter().filter(|&(_, own)| own && !tables.limits.within(&providers.limits)) {
+        item.warn_below(&["limits", key], "has no effect: the target has no limit of its own to wait for");
     }
 }
 

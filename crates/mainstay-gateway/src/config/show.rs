@@ -223,13 +223,22 @@ fn route(out: &mut Out, r: &Route, providers: &[Provider]) {
     };
     let max = r.hedge.map_or(1, |hedge| hedge.max);
     out.raw("hedge", format_args!("{{ after = {}, max = {max} }}", quoted(after)));
-    let cache = r.cache.unwrap_or(Cache { max: 0, ttl: Duration::from_secs(3600), serve: Serve::OnFailure });
-    let (max, ttl) = (quoted(show_size(cache.max)), quoted(show_duration(cache.ttl)));
+    let cache = r.cache.unwrap_or(Cache {
+        max: 0,
+        max_entry: Cache::MAX_ENTRY,
+        ttl: Duration::from_secs(3600),
+        serve: Serve::OnFailure,
+    });
+    let (max, entry) = (quoted(show_size(cache.max)), quoted(show_size(cache.max_entry)));
+    let ttl = quoted(show_duration(cache.ttl));
     let serve = match cache.serve {
         Serve::OnFailure => "on_failure",
         Serve::Always => "always",
     };
-    out.raw("cache", format_args!("{{ max = {max}, ttl = {ttl}, serve = \"{serve}\" }}"));
+    out.raw(
+        "cache",
+        format_args!("{{ max = {max}, max_entry = {entry}, ttl = {ttl}, serve = \"{serve}\" }}"),
+    );
     out.text(
         "translation",
         match r.translation {

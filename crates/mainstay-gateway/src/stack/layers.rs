@@ -9,7 +9,7 @@ use mainstay::{
         breaker::{self, CircuitBreaker},
         concurrency::{self, ConcurrencyLimit},
         limit::BodyLimitLayer,
-        retry::{Jitter, RetryLayer},
+        retry::{Jitter, RetryLayer, RetrySafety},
         timeout::TimeoutConfig,
     },
     route::TargetName,
@@ -29,6 +29,10 @@ pub(super) fn retry(settings: &settings::Retry) -> RetryLayer {
         })
         .with_max_wait(settings.max_wait)
         .with_within(settings.within)
+        .with_safety(match settings.safety {
+            settings::Safety::Always => RetrySafety::Always,
+            settings::Safety::UnsentOnly => RetrySafety::UnsentOnly,
+        })
 }
 
 /// What a retry takes from the budget: one, and one more for each MiB of the request, so that dear calls are not repeated
@@ -67,8 +71,9 @@ pub(super) fn limit(limits: &settings::Limits) -> BodyLimitLayer {
 
 /// Without a limit it counts, and lets everyone through.
 pub(super) fn places(limits: &settings::Limits) -> ConcurrencyLimit {
-    let mut places =
-        concurrency::Config::new(limits.places().unwrap_or(usize::MAX)).with_queue_wait(limits.queue_wait);
+    let mut places = concurrency::Config::new(limits.places().unwrap_or(usize::MAX))
+        .with_queue_wait(limits.queue_wait)
+        .with_max_waiting(limits.max_waiting);
     if let Some(bytes) = limits.bytes_in_flight {
         places = places.with_request_bytes(bytes);
     }

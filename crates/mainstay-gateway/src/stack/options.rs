@@ -35,6 +35,7 @@ pub(super) fn options(fallback: Fallback, route: &settings::Route) -> Fallback {
             settings::Serve::Always => Serve::Always,
         };
         AnswerCache::new(MemoryStore::new(cache.max, cache.ttl), serve)
+            .with_max_entry(usize::try_from(cache.max_entry).unwrap_or(usize::MAX))
     });
     fallback
         .with_strategy(strategy)

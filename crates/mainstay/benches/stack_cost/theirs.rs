@@ -60,13 +60,14 @@ pub(crate) fn whole() -> Vec<Case> {
         layer!("retry: tower's with a budget", RetryLayer::new(Budgeted::new())),
         bare("breaker"),
         // What any layer costs that hears of the end of a body.
-        layer!("breaker: a guard in the body, alone", guarded),
+        layer!("breaker: a guard in the body, alone", guarded.clone()),
         layer!("breaker: ours, closed", ours_closed()),
         layer!("breaker: tower-resilience's, closed", theirs_closed()),
         rejections("breaker: a request, and a ready error", service_fn(rejected), send.clone()),
         rejections("breaker: ours, open", ours_open().layer(provider.clone()), send.clone()),
         rejections("breaker: tower-resilience's, open", theirs_open().layer(provider.clone()), send.clone()),
         bare("concurrency"),
+        layer!("concurrency: a guard in the body, alone", guarded),
         layer!("concurrency: ours", ours_limit()),
         // Frees the place at the reply's head: of a stream it limits the start.
         layer!("concurrency: tower's", GlobalConcurrencyLimitLayer::new(8)),

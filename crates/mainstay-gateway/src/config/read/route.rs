@@ -157,12 +157,20 @@ fn cache(v: &Value<'_>) -> Option<Option<Cache>> {
     let mut t = v.table()?;
     let mut max = None;
     t.set("max", &mut max, Value::size_or_off);
+    let mut max_entry = Cache::MAX_ENTRY;
+    t.set("max_entry", &mut max_entry, |v| {
+        let read = v.size_set()?;
+        if max.is_some_and(|max| read > max) {
+            v.warn("is more than max, and no answer is kept that is larger than all may be together");
+        }
+        Some(read)
+    });
     let mut ttl = Duration::from_secs(3600);
     t.set("ttl", &mut ttl, Value::duration_set);
     let mut serve = Serve::OnFailure;
     t.set("serve", &mut serve, |v| v.word(&[("on_failure", Serve::OnFailure), ("always", Serve::Always)]));
     t.finish(|_| None);
-    Some(max.map(|max| Cache { max, ttl, serve }))
+    Some(max.map(|max| Cache { max, max_entry, ttl, serve }))
 }
 
 fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {

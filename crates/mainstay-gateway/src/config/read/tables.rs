@@ -1,7 +1,7 @@
 //! `retry`, `timeout`, `breaker` and `limits`: of a provider, of a target, or under `[defaults]`.
 
 use super::super::doc::{Table, Value};
-use super::super::settings::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Tables, Timeout};
+use super::super::settings::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Safety, Tables, Timeout};
 
 /// Whose tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +46,15 @@ fn only_of_a_provider(t: &mut Table<'_>, key: &'static str, why: &str) {
 /// For a key that was written one level too high: the table that it belongs to.
 pub(super) fn home(key: &str) -> Option<String> {
     let table = match key {
-        "attempts" | "base_delay" | "max_delay" | "jitter" | "max_wait" | "within" | "budget" => "retry",
+        "attempts" | "base_delay" | "max_delay" | "jitter" | "max_wait" | "within" | "safety" | "budget" => {
+            "retry"
+        }
         "ratio" | "floor" => "retry.budget",
         "connect" | "attempt" | "idle" | "first_event" | "progress" | "error_body" => "timeout",
         "failures" | "open_for" | "probes" | "probe_deadline" | "growth" | "max_open_for"
         | "failure_rate" | "slow_rate" => "breaker",
         "response_body" | "sse_event" | "stream" | "concurrency" | "bytes_in_flight" | "queue_wait"
-        | "adaptive" => "limits",
+        | "max_waiting" | "adaptive" => "limits",
         "ceiling" => "limits.adaptive",
         _ => return None,
     };
@@ -67,6 +69,8 @@ fn retry(mut t: Table<'_>, r: &mut Retry, of: Of) {
     t.set("jitter", &mut r.jitter, |v| v.word(&jitters));
     t.set("max_wait", &mut r.max_wait, Value::duration);
     t.set("within", &mut r.within, Value::duration_or_off);
+    let safeties = [("always", Safety::Always), ("unsent_only", Safety::UnsentOnly)];
+    t.set("safety", &mut r.safety, |v| v.word(&safeties));
     match of {
         Of::Target => only_of_a_provider(&mut t, "budget", "its targets draw from one"),
         Of::Provider => {
@@ -140,6 +144,8 @@ fn limits(mut t: Table<'_>, l: &mut Limits) {
         }
     });
     t.set("queue_wait", &mut l.queue_wait, Value::duration);
+    let most = "calls that may wait for a place (queue_wait = \"0s\" lets none wait)";
+    t.set("max_waiting", &mut l.max_waiting, |v| v.count(1..=1_000_000, most));
     let there = t.get("adaptive");
     if let Some(t) = there.as_ref().and_then(Value::table) {
         adaptive(t, &mut l.adaptive);

@@ -16,7 +16,7 @@ pub use self::route::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Translation, WhenExhausted,
 };
 pub use self::server::Server;
-pub use self::tables::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Tables, Timeout};
+pub use self::tables::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Safety, Tables, Timeout};
 pub use self::target::Target;
 
 const MIB: u64 = 1024 * 1024;

@@ -95,10 +95,17 @@ pub struct Hedge {
 pub struct Cache {
     /// Bytes, all answers of the route together.
     pub max: u64,
+    /// The largest answer that is kept, in bytes. Default 1 MiB.
+    pub max_entry: u64,
     /// How long each is kept. Default 1 h.
     pub ttl: Duration,
     /// When one is given. Default [`Serve::OnFailure`].
     pub serve: Serve,
+}
+
+impl Cache {
+    /// What `max_entry` is where it is not set.
+    pub(in crate::config) const MAX_ENTRY: u64 = super::MIB;
 }
 
 /// When a kept answer is given.

@@ -32,6 +32,8 @@ pub struct Retry {
     pub max_wait: Duration,
     /// Over all tries and waits. Default 5 min.
     pub within: Option<Duration>,
+    /// What may be tried again at all. Default [`Safety::Always`].
+    pub safety: Safety,
     /// What retries may be drawn from.
     pub budget: Budget,
 }
@@ -45,6 +47,7 @@ impl Default for Retry {
             jitter: Jitter::Full,
             max_wait: Duration::from_secs(60),
             within: Some(Duration::from_secs(300)),
+            safety: Safety::Always,
             budget: Budget::default(),
         }
     }
@@ -74,6 +77,15 @@ pub enum Jitter {
     Equal,
     /// Exactly the wait.
     None,
+}
+
+/// Which failures another try may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// All that a try may mend.
+    Always,
+    /// Only those in which the provider cannot have begun to answer.
+    UnsentOnly,
 }
 
 /// `[providers.NAME.timeout]`
@@ -172,6 +184,8 @@ pub struct Limits {
     pub bytes_in_flight: Option<u32>,
     /// Wait for a place; then 503 `overloaded`. Default 1 s; zero refuses at once.
     pub queue_wait: Duration,
+    /// Calls that may wait for a place at one time; more are refused at once. Default 1024.
+    pub max_waiting: usize,
     /// A limit on calls that finds its own height. Default off.
     pub adaptive: Adaptive,
 }
@@ -223,6 +237,7 @@ impl Default for Limits {
             concurrency: None,
             bytes_in_flight: None,
             queue_wait: Duration::from_secs(1),
+            max_waiting: 1024,
             adaptive: Adaptive::default(),
         }
     }

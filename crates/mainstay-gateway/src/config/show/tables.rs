@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::settings::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Tables, Timeout};
+use super::super::settings::{Adaptive, Breaker, Budget, Jitter, Limits, Retry, Safety, Tables, Timeout};
 use super::super::units::{show_duration, show_rate, show_size};
 use super::quoted;
 
@@ -36,6 +36,7 @@ fn retry(r: &Retry) -> Vec<Row> {
         ("jitter", quoted(jitter(r.jitter))),
         ("max_wait", time(r.max_wait)),
         ("within", time(r.within)),
+        ("safety", quoted(safety(r.safety))),
         ("budget", format!("{{ ratio = {ratio:?}, floor = {} }}", quoted(show_rate(floor)))),
     ]
 }
@@ -79,6 +80,7 @@ fn limits(l: &Limits) -> Vec<Row> {
         ("concurrency", l.concurrency.unwrap_or(0).to_string()),
         ("bytes_in_flight", size(l.bytes_in_flight.map(u64::from))),
         ("queue_wait", time(l.queue_wait)),
+        ("max_waiting", l.max_waiting.to_string()),
         (
             "adaptive",
             format!(
@@ -86,6 +88,13 @@ fn limits(l: &Limits) -> Vec<Row> {
             ),
         ),
     ]
+}
+
+const fn safety(safety: Safety) -> &'static str {
+    match safety {
+        Safety::Always => "always",
+        Safety::UnsentOnly => "unsent_only",
+    }
 }
 
 const fn jitter(jitter: Jitter) -> &'static str {

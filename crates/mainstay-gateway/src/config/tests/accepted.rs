@@ -172,12 +172,23 @@ fn rates_and_growth_of_the_circuit_can_be_set() {
 }
 
 #[test]
+fn what_may_be_tried_again_and_how_many_wait_can_be_set() {
+    use super::super::settings::Safety;
+    let text = with("retry = { safety = \"unsent_only\" }\nlimits = { concurrency = 8, max_waiting = 16 }");
+    let config = good(&text);
+    let provider = &config.providers[0];
+    assert_eq!((provider.retry.safety, provider.limits.max_waiting), (Safety::UnsentOnly, 16));
+    let again = good(&config.effective_toml().replace("api_key = ", "#"));
+    assert_eq!((&again.providers[0].retry, &again.providers[0].limits), (&provider.retry, &provider.limits));
+}
+
+#[test]
 fn a_route_with_all_that_it_can_do() {
     use super::super::settings::{Cache, Failover, Hedge, Serve, Sticky, Strategy, WhenExhausted};
     let text = "[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"groq\"\n[[routes]]\nmodels = [\"*\"]\n\
                 targets = [{ target = \"a\", weight = 3 }, \"b\"]\nstrategy = \"weighted\"\nsticky = \"header:X-User\"\n\
                 recovery = \"continue\"\nfailover = \"at_once\"\nwhen_exhausted = \"wait\"\nmax_wait = \"20s\"\n\
-                hedge = { after = \"p95\", max = 2 }\ncache = { max = \"64MiB\", ttl = \"2h\", serve = \"always\" }\n";
+                hedge = { after = \"p95\", max = 2 }\ncache = { max = \"64MiB\", max_entry = \"4MiB\", ttl = \"2h\", serve = \"always\" }\n";
     let config = good(text);
     assert_eq!(config.warnings, []);
     let route = &config.routes[0];
@@ -186,7 +197,8 @@ fn a_route_with_all_that_it_can_do() {
     assert_eq!((route.failover, route.when_exhausted), (Failover::AtOnce, WhenExhausted::Wait));
     assert_eq!(route.max_wait, Duration::from_secs(20));
     assert_eq!(route.hedge, Some(Hedge { after: None, max: 2 }));
-    let cache = Cache { max: 64 << 20, ttl: Duration::from_secs(7200), serve: Serve::Always };
+    let ttl = Duration::from_secs(7200);
+    let cache = Cache { max: 64 << 20, max_entry: 4 << 20, ttl, serve: Serve::Always };
     assert_eq!(route.cache, Some(cache));
     assert_eq!(good(&config.effective_toml().replace("api_key = ", "#")).routes[0].cache, route.cache);
     let route = good(&text.replace("\"p95\"", "\"1500ms\"")).routes[0].clone();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::Proxy;
 use super::super::settings::{
-    Failover, Jitter, Protocol, Recovery, Retry, Strategy, Translation, WhenExhausted,
+    Failover, Jitter, Protocol, Recovery, Retry, Safety, Strategy, Translation, WhenExhausted,
 };
 use super::{good, with};
 use mainstay::provider::Kind;
@@ -54,6 +54,7 @@ fn of_retry_and_its_budget() {
     assert_eq!(retry.jitter, Jitter::Full);
     assert_eq!(retry.max_wait, s(60));
     assert_eq!(retry.within, Some(s(300)));
+    assert_eq!(retry.safety, Safety::Always);
     assert_eq!((retry.budget.ratio, retry.budget.floor), (0.2, 10.0));
 }
 
@@ -73,10 +74,10 @@ fn of_the_circuit() {
     let breaker = good(&with("")).provider("a").unwrap().breaker.clone();
     assert!(breaker.enabled);
     assert_eq!((breaker.failures, breaker.open_for, breaker.probes), (5, s(30), 5));
-    assert_eq!(breaker.probe_deadline, s(60));
     assert_eq!((breaker.growth, breaker.max_open_for, breaker.jitter), (1.0, s(300), 0.0));
     assert_eq!((breaker.failure_rate, breaker.slow_rate, breaker.slow_after), (None, None, s(30)));
     assert_eq!((breaker.window, breaker.min_calls), (s(60), 10));
+    assert_eq!(breaker.probe_deadline, s(60));
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn of_the_limits() {
     assert_eq!(limits.sse_event, 8 * 1024 * 1024);
     assert_eq!(limits.stream, None);
     assert_eq!((limits.concurrency, limits.bytes_in_flight), (None, None));
-    assert_eq!(limits.queue_wait, s(1));
+    assert_eq!((limits.queue_wait, limits.max_waiting), (s(1), 1024));
     let adaptive = &limits.adaptive;
     assert_eq!((adaptive.floor, adaptive.ceiling, adaptive.slow_after), (1, None, None));
     assert!((adaptive.decrease - 0.7).abs() < f64::EPSILON);

@@ -96,12 +96,23 @@ fn durations_sizes_and_rates_need_their_form() {
 
 #[test]
 fn zero_is_refused_where_it_makes_no_sense() {
-    for key in
-        ["retry.attempts", "breaker.failures", "breaker.probes", "default_max_tokens", "h2_connections"]
-    {
+    for key in [
+        "retry.attempts",
+        "breaker.failures",
+        "breaker.probes",
+        "limits.max_waiting",
+        "default_max_tokens",
+        "h2_connections",
+    ] {
         in_provider(&format!("{key} = 0"), 0, key, "the number 0", "a whole number from 1");
     }
-    for key in ["timeout.connect", "timeout.error_body", "breaker.open_for", "breaker.window"] {
+    for key in [
+        "timeout.connect",
+        "timeout.error_body",
+        "breaker.open_for",
+        "breaker.probe_deadline",
+        "breaker.window",
+    ] {
         in_provider(&format!("{key} = \"0s\""), 0, key, "\"0s\"", "more than zero");
     }
     for key in ["limits.response_body", "limits.sse_event"] {
@@ -125,7 +136,6 @@ fn numbers_have_ranges() {
     in_provider("retry.budget.ratio = nan", 0, "retry.budget.ratio", "nan", "a number from 0");
     in_provider("retry.budget.ratio = -0.1", 0, "retry.budget.ratio", "-0.1", "a number from 0");
     in_provider("breaker.growth = 0.5", 0, "breaker.growth", "0.5", "from 1 to 10");
-    in_provider("breaker.probe_deadline = \"0s\"", 0, "breaker.probe_deadline", "0s", "more than zero");
     in_provider("breaker.failure_rate = 1.1", 0, "breaker.failure_rate", "1.1", "from 0 to 1");
 }
 
@@ -468,7 +478,7 @@ fn a_refusal_reads_well() {
     assert_eq!(
         error.to_string(),
         "mainstay.toml:4:3: providers.a.retry.atempts\n  found:    the unknown key \"atempts\"\n  expected: attempts? \
-         The keys here are attempts, base_delay, max_delay, jitter, max_wait, within, budget"
+         The keys here are attempts, base_delay, max_delay, jitter, max_wait, within, safety, budget"
     );
 }
 
@@ -498,6 +508,7 @@ fn what_a_route_does_not_understand() {
         ("hedge = { after = \"p99\" }", "hedge.after", "a duration"),
         ("hedge = { after = \"1s\", max = 0 }", "hedge.max", "from 1 to 8"),
         ("cache = { max = \"much\" }", "cache.max", "a size"),
+        ("cache = { max = \"1MiB\", max_entry = 0 }", "cache.max_entry", "more than zero"),
         ("cache = { max = \"1MiB\", ttl = \"0s\" }", "cache.ttl", "more than zero"),
         ("cache = { max = \"1MiB\", serve = \"never\" }", "cache.serve", "on_failure"),
     ] {

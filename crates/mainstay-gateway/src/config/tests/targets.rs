@@ -75,7 +75,7 @@ fn the_listing_has_what_is_effective_at_a_target_and_loads_again() {
         "retry = { attempts = 1, base_delay = \"1s\", ",
         "timeout = { attempt = \"2m\", idle = \"1m30s\", first_event = \"5s\", ",
         "breaker = { enabled = true, failures = 2, open_for = \"30s\"",
-        "concurrency = 2, bytes_in_flight = \"0\", queue_wait = \"0s\", adaptive = { floor = 1, ceiling = 0, ",
+        "concurrency = 2, bytes_in_flight = \"0\", queue_wait = \"0s\", max_waiting = 1024, adaptive = { floor = 1, ceiling = 0, ",
         "parameters = { metadata = { team = \"a b\", \"x y\" = 1.5 }, stop = [\"x\", \"y\"], temperature = 0 }",
         "default_parameters = { max_completion_tokens = 1000, store = false }",
     ] {
@@ -218,7 +218,10 @@ fn a_target_is_warned_of_what_works_against_itself() {
         "more than its provider's limit (8)",
     );
     warned(&at("limits = { concurrency = 0 }"), &key("limits.concurrency"), "has no effect");
-    warned(&at("limits = { queue_wait = 0 }"), &key("limits.queue_wait"), "no limit of its own");
+    for setting in ["queue_wait", "max_waiting"] {
+        let text = at(&format!("limits = {{ {setting} = {} }}", i32::from(setting == "max_waiting")));
+        warned(&text, &key(&format!("limits.{setting}")), "no limit of its own");
+    }
     assert_eq!(good(&at("limits = { concurrency = 2, queue_wait = 0 }")).warnings.len(), 1, "that of g");
 }
 
