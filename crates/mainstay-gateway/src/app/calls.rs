@@ -6,7 +6,7 @@ use super::{
     hops,
     id::X_REQUEST_ID,
     log::Record,
-    reply,
+    query, reply,
     stream::Teller,
     upload::{self, UploadError},
 };
@@ -19,7 +19,7 @@ use mainstay::{
     dialect::{Dialect, ErrorFamily},
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
-    peek::{Call, peek},
+    peek::{Call, check_object, peek},
     route::{AttemptLog, Cached, CallFailed, Served},
     secret::Redactor,
     translate::Lenient,
@@ -126,10 +126,6 @@ struct Ready {
     pending: Pending,
 }
 
-fn asks_for_events(query: Option<&str>) -> bool {
-    query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse")
-}
-
 /// Calls JSON what was read as JSON: some callers do not say what they send, and curl takes it for a form.
 fn name_json(headers: &mut HeaderMap) {
     let named =
@@ -167,14 +163,16 @@ where
             }
         };
         let body = body.map_err(Failure::Refused)?;
-        let call = match Call::of_path(parts.uri.path()) {
-            Some(call) => call,
-            None => {
-                let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
-                name_json(&mut parts.headers);
-                Call::new(parts.uri.path(), peeked)
+        let path = parts.uri.path();
+        let call = match Call::of_path(path) {
+            Some(call) => {
+                query::key_to_header(&parts.uri, &mut parts.headers);
+                check_object(&body).map(|()| call)
             }
+            None => peek(&body).map(|peeked| Call::new(path, peeked)),
         };
+        let call = call.map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
+        name_json(&mut parts.headers);
         record.model = Some(call.model.clone());
         record.stream = call.stream;
         let route = app
@@ -186,7 +184,7 @@ where
         let log = record.log.clone();
         let redactor = app.redactor.and(caller_key(&parts.headers));
         // Gemini's streams are events only where they are asked to be.
-        let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
+        let events = call.dialect != Dialect::Gemini || query::asks_for_events(&parts.uri);
         let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
         parts.extensions = http::Extensions::new();
         parts.extensions.insert(log.clone());
