@@ -19,7 +19,7 @@ use mainstay::{
     dialect::{Dialect, ErrorFamily},
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
-    peek::{Call, check_object, peek},
+    peek::{Call, PeekError, check_object, peek},
     route::{AttemptLog, Cached, CallFailed, Served},
     secret::Redactor,
     translate::Lenient,
@@ -126,6 +126,9 @@ struct Ready {
     pending: Pending,
 }
 
+/// As long as the longest names that there are, those of AWS, may be.
+const LONGEST_MODEL: usize = 2048;
+
 /// Calls JSON what was read as JSON: some callers do not say what they send, and curl takes it for a form.
 fn name_json(headers: &mut HeaderMap) {
     let named =
@@ -180,6 +183,11 @@ where
             .find(&call.model)
             .map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
         record.route = Some(route.name.clone());
+        // It is repeated in a header of the reply and with each try that fails.
+        if call.model.len() > LONGEST_MODEL {
+            let error = PeekError::BadField { field: "model", what: "is longer than any model's name" };
+            return Err(Failure::Refused(Refusal::unreadable(&error)));
+        }
 
         let log = record.log.clone();
         let redactor = app.redactor.and(caller_key(&parts.headers));
