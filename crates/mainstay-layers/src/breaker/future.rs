@@ -1,6 +1,6 @@
 //! The future of a reply.
 
-use super::{CircuitOpen, ResponseBody, pace::Pace, permit::Permit};
+use super::{CircuitOpen, ResponseBody, call::Call};
 use crate::{
     BoxError,
     classify::{Classify, Head, Vote},
@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 pin_project! {
@@ -30,14 +30,15 @@ pin_project! {
     #[project = KindProj]
     #[derive(Debug)]
     enum Kind<F> {
-        Called { #[pin] future: F, permit: Option<Permit>, pace: Pace },
+        Called { #[pin] future: F, call: Option<Call> },
         Rejected { open: Option<CircuitOpen> },
     }
 }
 
 impl<F, C> ResponseFuture<F, C> {
-    pub(super) fn new(future: F, permit: Permit, pace: Pace, classifier: C) -> Self {
-        Self { kind: Kind::Called { future, permit: Some(permit), pace }, classifier }
+    #[inline]
+    pub(super) fn new(future: F, call: Call, classifier: C) -> Self {
+        Self { kind: Kind::Called { future, call: Some(call) }, classifier }
     }
 
     pub(super) fn rejected(open: CircuitOpen, classifier: C) -> Self {
@@ -54,10 +55,11 @@ where
 {
     type Output = Result<Response<ResponseBody<B, C>>, BoxError>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let (future, permit, pace) = match this.kind.project() {
-            KindProj::Called { future, permit, pace } => (future, permit, pace),
+        let (future, call) = match this.kind.project() {
+            KindProj::Called { future, call } => (future, call),
             KindProj::Rejected { open } => {
                 return match open.take() {
                     Some(open) => Poll::Ready(Err(open.into())),
@@ -65,27 +67,38 @@ where
                 };
             }
         };
-        let reply = match ready!(future.poll(cx)) {
-            Ok(reply) => reply,
-            Err(error) => {
-                let error = error.into();
-                if let Some(permit) = permit.take() {
-                    let verdict = this.classifier.error(&*error);
-                    permit.cast(verdict.vote(), verdict.wait, pace.content());
+        match future.poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(reply)) => {
+                let (vote, wait) = this.classifier.vote(Head::of(&reply));
+                // A head that is no success has said all there is to say. A success is one only when its body has
+                // ended well.
+                let over = vote != Vote::Success || reply.body().is_end_stream();
+                let mut call = call.take();
+                if let Some(call) = &mut call {
+                    call.head(reply.extensions());
                 }
-                return Poll::Ready(Err(error));
+                if over {
+                    if let Some(call) = call.take() {
+                        call.end(vote, wait);
+                    }
+                }
+                let classifier = this.classifier.clone();
+                Poll::Ready(Ok(reply.map(|body| ResponseBody::new(body, call, classifier))))
             }
-        };
-        pace.head(reply.extensions());
-        let (vote, wait) = this.classifier.vote(Head::of(&reply));
-        // A head that is no success has said all there is to say. A success is one only when its body has ended well.
-        let over = vote != Vote::Success || reply.body().is_end_stream();
-        if over {
-            if let Some(permit) = permit.take() {
-                permit.cast(vote, wait, pace.content());
+            Poll::Ready(Err(error)) => {
+                let error = error.into();
+                judge_error(call, &error, this.classifier);
+                Poll::Ready(Err(error))
             }
         }
-        let (permit, pace, classifier) = (permit.take(), *pace, this.classifier.clone());
-        Poll::Ready(Ok(reply.map(|body| ResponseBody::new(body, permit, pace, classifier))))
+    }
+}
+
+#[cold]
+fn judge_error<C: Classify>(call: &mut Option<Call>, error: &BoxError, classifier: &C) {
+    if let Some(call) = call.take() {
+        let verdict = classifier.error(&**error);
+        call.end(verdict.vote(), verdict.wait);
     }
 }

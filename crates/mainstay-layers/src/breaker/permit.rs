@@ -5,19 +5,19 @@ use super::{
     machine::{Ballot, Ticket},
 };
 use crate::classify::Vote;
-use std::{fmt, mem, time::Duration};
+use std::{fmt, time::Duration};
 
 /// A call that was let through. It votes at most once; dropped, it is no vote and its probe slot is free again.
 #[must_use = "a permit that is dropped at once says nothing about the call"]
 pub struct Permit {
     breaker: CircuitBreaker,
-    ticket: Option<Ticket>,
+    ticket: Ticket,
 }
 
 impl Permit {
     #[inline]
     pub(super) fn new(breaker: CircuitBreaker, ticket: Ticket) -> Self {
-        Self { breaker, ticket: Some(ticket) }
+        Self { breaker, ticket }
     }
 
     /// The call succeeded.
@@ -32,12 +32,18 @@ impl Permit {
 
     /// Whether the call was a probe of a half-open circuit.
     pub fn is_probe(&self) -> bool {
-        self.ticket.is_some_and(Ticket::is_probe)
+        self.ticket.is_probe()
+    }
+
+    #[inline]
+    pub(super) fn breaker(&self) -> &CircuitBreaker {
+        &self.breaker
     }
 
     #[inline]
     pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
-        let Some(ticket) = mem::take(&mut self.ticket) else { return };
+        // The vote gives the slot back, so the drop need not.
+        let ticket = self.ticket.take();
         if vote != Vote::Success || !self.breaker.machine().is_settled(ticket) {
             self.breaker.count(ticket, Ballot { vote, slow, wait });
         }
@@ -47,9 +53,7 @@ impl Permit {
 impl Drop for Permit {
     #[inline]
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            self.breaker.machine().release(ticket);
-        }
+        self.breaker.machine().release(self.ticket);
     }
 }
 

@@ -13,8 +13,17 @@ pub(in super::super) struct Ticket {
 }
 
 impl Ticket {
+    #[inline]
     pub(in super::super) fn is_probe(self) -> bool {
         self.probe != 0
+    }
+
+    /// The ticket for a vote; what stays holds no probe's slot.
+    #[inline]
+    pub(in super::super) fn take(&mut self) -> Self {
+        let taken = *self;
+        self.probe = 0;
+        taken
     }
 }
 
