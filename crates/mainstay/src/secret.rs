@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::HeaderValue;
-use memchr::memmem;
+use memchr::{memchr, memchr2, memmem};
 use std::{fmt, sync::Arc};
 
 /// An API key. Its `Debug` shows nothing of it, and the header values made of it are marked sensitive.
@@ -84,15 +84,26 @@ impl Redactor {
         longer.iter().chain(&self.own).chain(shorter).map(|one| &**one)
     }
 
-    /// `text` without the secrets; untouched, without a copy, where there is none in it.
+    /// `text` without the secrets, written with JSON's escapes or not; untouched, without a copy, where there is none in it.
     pub fn bytes(&self, text: &Bytes) -> Bytes {
         let mut out = text.clone();
         for secret in self.all() {
             if memmem::find(&out, secret.as_bytes()).is_some() {
                 out = replace(&out, secret.as_bytes()).into();
             }
+            if memchr(b'\\', &out).is_some() {
+                if let Some(without) = replace_escaped(&out, secret.as_bytes()) {
+                    out = without.into();
+                }
+            }
         }
         out
+    }
+
+    /// Whether a secret is in `text` as it stands.
+    pub fn finds(&self, text: &[u8]) -> bool {
+        let holds = |secret: &str| memmem::find(text, secret.as_bytes()).is_some();
+        self.all().any(|secret| secret.len() <= text.len() && holds(secret))
     }
 
     /// `text` without the secrets.
@@ -118,6 +129,47 @@ fn replace(text: &[u8], secret: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(text.get(from..).unwrap_or_default());
     out
+}
+
+/// The same where a JSON string may have written the secret with escapes; `None` where it is not there.
+fn replace_escaped(text: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+    let first = *secret.first()?;
+    let (mut out, mut from, mut at) = (None::<Vec<u8>>, 0, 0);
+    while let Some(next) = text.get(at..).and_then(|rest| memchr2(b'\\', first, rest)) {
+        at += next;
+        let rest = text.get(at..).unwrap_or_default();
+        if let Some(len) = escaped_len(rest, secret) {
+            let out = out.get_or_insert_default();
+            out.extend_from_slice(text.get(from..at).unwrap_or_default());
+            out.extend_from_slice(MASK.as_bytes());
+            at += len;
+            from = at;
+        } else {
+            // An escape goes with its letter: what follows a backslash that is one itself is none.
+            at += if rest.first() == Some(&b'\\') { 2 } else { 1 };
+        }
+    }
+    let mut out = out?;
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
+    Some(out)
+}
+
+/// How many bytes of a JSON string the secret takes with which `text` begins, if it does.
+fn escaped_len(text: &[u8], secret: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for byte in secret {
+        let rest = text.get(at..)?;
+        at += match rest {
+            [b'\\', b'u', hex @ ..] => {
+                let hex = std::str::from_utf8(hex.get(..4)?).ok()?;
+                (u32::from_str_radix(hex, 16).ok()? == u32::from(*byte)).then_some(6)?
+            }
+            [b'\\', escaped, ..] if escaped == byte && matches!(byte, b'"' | b'\\' | b'/') => 2,
+            [plain, ..] if plain == byte && *plain != b'\\' => 1,
+            _ => return None,
+        };
+    }
+    Some(at)
 }
 
 #[cfg(test)]
@@ -155,6 +207,24 @@ mod tests {
         let longest = redactor.and(Some("aaaaaaaa-longer-still")).and(Some("aaaaaaaa-long"));
         assert_eq!(longest.text("aaaaaaaa-longer-still aaaaaaaa-long"), "[redacted] [redacted]");
         assert_eq!(longest.all().count(), 4);
+    }
+
+    #[test]
+    fn a_secret_that_json_wrote_with_escapes_goes_too_and_the_json_stays_one() {
+        let redactor = Redactor::new(["sk-a/b\"c\\d"]);
+        let secret = r#"sk-a/b\"c\\d"#;
+        for (text, clean) in [
+            (format!(r#"{{"m":"key {secret}!"}}"#), r#"{"m":"key [redacted]!"}"#),
+            (r#"{"m":"\u0073k\u002da\/b\u0022c\u005Cd"}"#.into(), r#"{"m":"[redacted]"}"#),
+            (format!(r#"{{"m":"\n{secret}{secret}"}}"#), r#"{"m":"\n[redacted][redacted]"}"#),
+            // A backslash, and words that look like an escape.
+            (r#"{"m":"\\u0073k-a\/b\"c\\d"}"#.into(), r#"{"m":"\\u0073k-a\/b\"c\\d"}"#),
+            (r#"{"m":"\u0073k-a\/b\"c\\"}"#.into(), r#"{"m":"\u0073k-a\/b\"c\\"}"#),
+            (r#"\u00"#.into(), r#"\u00"#),
+        ] {
+            assert_eq!(redactor.text(&text), clean);
+        }
+        assert!(redactor.finds(br#"x sk-a/b"c\d"#) && !redactor.finds(b"sk-a/b"));
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn refuse(
     redactor: &Redactor,
     mut record: Record,
 ) -> Response<ReplyBody> {
-    record.failed(&failure);
+    record.failed(&failure, redactor);
     let response = match failure {
         Failure::Refused(refusal) => refusal.into_response(family),
         Failure::Failed(failed) => errors::failed(&failed, family, redactor),
@@ -102,7 +102,7 @@ fn wait(app: &Inner, teller: Teller, pending: Pending, mut record: Record) -> Re
     record.head(StatusCode::OK);
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    let headers = reply::answer(&headers, None, None, true);
+    let headers = reply::answer(&headers, None, None, true, &teller.redactor);
     let mut response = Response::new(ReplyBody::waiting(pending, teller, app.cut.clone(), record));
     *response.headers_mut() = headers;
     response
@@ -128,6 +128,15 @@ struct Ready {
 
 fn asks_for_events(query: Option<&str>) -> bool {
     query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse")
+}
+
+/// Calls JSON what was read as JSON: some callers do not say what they send, and curl takes it for a form.
+fn name_json(headers: &mut HeaderMap) {
+    let named =
+        |value: &HeaderValue| value.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"));
+    if !headers.get(header::CONTENT_TYPE).is_some_and(named) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
 }
 
 /// What the deadline over everything cut off while the request was still being read.
@@ -162,6 +171,7 @@ where
             Some(call) => call,
             None => {
                 let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
+                name_json(&mut parts.headers);
                 Call::new(parts.uri.path(), peeked)
             }
         };
@@ -245,6 +255,8 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display + Into<BoxError> + Send,
 {
+    // The decoder knows them in small letters; HTTP does not mind.
+    let encoding = HeaderValue::from_bytes(&encoding.as_bytes().to_ascii_lowercase()).unwrap_or(encoding);
     let mut request = Request::new(body);
     request.headers_mut().insert(header::CONTENT_ENCODING, encoding.clone());
     // tower-http decodes, as a service; what it does not know it answers itself, without having called this one.
@@ -278,12 +290,12 @@ fn hand_on(
 ) -> Response<ReplyBody> {
     let (parts, body) = response.into_parts();
     let served = parts.extensions.get::<Served>();
-    record.answered(&parts.headers, served);
+    record.answered(&parts.headers, served, &teller.redactor);
     record.head(parts.status);
     let stream = is_event_stream(&parts.headers);
     let cached = parts.extensions.get::<Cached>();
     record.kept(cached);
-    let mut headers = reply::answer(&parts.headers, served, cached, stream);
+    let mut headers = reply::answer(&parts.headers, served, cached, stream, &teller.redactor);
     // Of a stream it is known at its end; an answer that was kept costs nothing again.
     if let (false, None, Some(cost)) = (stream, cached, record.cost()) {
         reply::put_cost(&mut headers, cost);

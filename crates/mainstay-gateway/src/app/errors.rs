@@ -1,12 +1,13 @@
 //! The gateway's own refusals, and providers' errors, in the dialect of the path.
 
+use self::seen::{Seen, seen};
 use super::{ReplyBody, upload::UploadError};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use mainstay::{
     BoxError,
     dialect::{self, Dialect, ErrorBody, ErrorFamily, render_error, render_stream_error, with_attempts},
-    judge::{ErrorEvent, ReplyError},
+    judge::ReplyError,
     layers::{
         classify::{Class, Classify, HttpClassifier},
         error::find_cause,
@@ -164,15 +165,21 @@ pub(super) fn failed(failed: &CallFailed, family: ErrorFamily, redactor: &Redact
         .and_then(|reply| with_attempts(family, &redactor.bytes(&reply.body), &attempts));
     let body = theirs.unwrap_or_else(|| {
         let message = short(&redactor.text(&failed.message()));
-        render_error(family, &own_error(failed, status, &message, &attempts))
+        // The provider's code and type are in it too.
+        redactor.bytes(&render_error(family, &own_error(failed, status, &message, &attempts)))
     });
     let mut response = error_response(status, body);
     let headers = response.headers_mut();
     headers.insert("x-mainstay-attempts", failed.tries.into());
     if let Some(reply) = &failed.reply {
-        super::reply::hand_on(&reply.headers, headers);
-        if let Ok(provider) = HeaderValue::from_str(&reply.provider) {
-            headers.insert("x-mainstay-provider", provider);
+        super::reply::hand_on(&reply.headers, headers, redactor);
+        let tried = failed.attempts.iter().rev().find(|tried| tried.provider == reply.provider);
+        let names =
+            [("x-mainstay-provider", Some(&reply.provider)), ("x-mainstay-model", tried.map(|t| &t.model))];
+        for (name, value) in names {
+            if let Some(Ok(value)) = value.map(|value| HeaderValue::from_str(value)) {
+                headers.insert(name, value);
+            }
         }
         // What they hint is handed on as we read it, in the one form that every client knows.
         headers.remove(header::RETRY_AFTER);
@@ -196,7 +203,7 @@ pub(super) fn failed_event(failed: &CallFailed, dialect: Dialect, redactor: &Red
     let attempts = attempts(&failed.attempts, redactor);
     let status = outward(failed.status, failed.code, dialect.error_family());
     let message = short(&redactor.text(&failed.message()));
-    render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0)
+    redactor.bytes(&render_stream_error(dialect, &own_error(failed, status, &message, &attempts), 0))
 }
 
 fn own_error<'a>(
@@ -281,11 +288,14 @@ pub(super) fn stream_error(
 ) -> (Bytes, &'static str) {
     let verdict = HttpClassifier::new().error(&**error);
     let (status, code, outcome);
+    let mut before = Bytes::new();
     match find_cause::<ReplyError>(&**error) {
-        Some(ReplyError::Provider(event)) if is_seen(dialect, event) => {
-            return (redactor.bytes(&event.raw), verdict.class.as_str());
-        }
-        Some(ReplyError::Provider(_)) => {
+        Some(ReplyError::Provider(event)) => {
+            match seen(dialect, &event.raw, &event.data) {
+                Seen::Raises => return (redactor.bytes(&event.raw), verdict.class.as_str()),
+                Seen::Passes => before = redactor.bytes(&event.raw),
+                Seen::Never => {}
+            }
             status = verdict.status.unwrap_or(StatusCode::BAD_GATEWAY);
             code = verdict.code.as_deref();
             outcome = verdict.class.as_str();
@@ -312,25 +322,10 @@ pub(super) fn stream_error(
         param: None,
         attempts: &attempts(failed, redactor),
     };
-    (render_stream_error(dialect, &body, 0), outcome)
+    let told = redactor.bytes(&render_stream_error(dialect, &body, 0));
+    (if before.is_empty() { told } else { [before, told].concat().into() }, outcome)
 }
 
-/// Whether an SDK of this dialect raises on a provider's error event as it came. What it would not see is told anew: a
-/// bare `{"message"}` behind `event: error`, the flat error of Responses, an error of Messages without the event's name.
-fn is_seen(dialect: Dialect, event: &ErrorEvent) -> bool {
-    let Ok(data) = serde_json::from_slice::<serde_json::Value>(&event.data) else { return false };
-    let has = |key: &str| data.get(key).is_some_and(|value| !value.is_null());
-    match dialect {
-        Dialect::Responses => has("error") || has("response"),
-        Dialect::Messages => {
-            let named =
-                |line: &[u8]| line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error");
-            has("error") && event.raw.split(|byte| matches!(byte, b'\n' | b'\r')).any(named)
-        }
-        Dialect::ChatCompletions | Dialect::Completions => has("error") || has("choices"),
-        _ => true,
-    }
-}
-
+mod seen;
 #[cfg(test)]
 mod tests;

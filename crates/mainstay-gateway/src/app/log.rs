@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay::{
     judge::UsageCell,
     route::{AttemptLog, Cached, Served, Spent, TargetName},
+    secret::Redactor,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -64,8 +65,8 @@ impl Record {
     }
 
     /// A target answered.
-    pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>) {
-        self.their_id = reply::provider_id(headers);
+    pub(super) fn answered(&mut self, headers: &HeaderMap, served: Option<&Served>, redactor: &Redactor) {
+        self.their_id = reply::provider_id(headers, redactor);
         if let Some(served) = served {
             self.target = Some(served.target.clone());
             self.tries = served.tries;
@@ -78,13 +79,13 @@ impl Record {
     }
 
     /// No target answered.
-    pub(super) fn failed(&mut self, failure: &Failure) {
+    pub(super) fn failed(&mut self, failure: &Failure, redactor: &Redactor) {
         self.outcome = Some(match failure {
             Failure::Refused(refusal) => refusal.code(),
             Failure::Failed(failed) => {
                 self.tries = failed.tries;
                 let reply = failed.reply.as_ref();
-                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers));
+                self.their_id = reply.and_then(|reply| reply::provider_id(&reply.headers, redactor));
                 failed.code.unwrap_or(failed.verdict.class.as_str())
             }
         });

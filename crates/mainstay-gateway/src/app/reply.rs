@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use mainstay::{
     dialect::ErrorFamily,
     route::{Cached, Served},
+    secret::Redactor,
 };
 
 // Parsed once.
@@ -42,9 +43,12 @@ fn is_handed_on(name: &HeaderName) -> bool {
 
 /// The provider's own id of a request, under whichever name it has one; `None` too where no log line should hold it. A copy:
 /// a header is a slice of the buffer that its connection reads into, and would keep all of that for as long as the call lasts.
-pub(super) fn provider_id(headers: &HeaderMap) -> Option<HeaderValue> {
+pub(super) fn provider_id(headers: &HeaderMap, redactor: &Redactor) -> Option<HeaderValue> {
     let names = [&X_REQUEST_ID, &REQUEST_ID, &APIM_REQUEST_ID];
     let id = names.into_iter().find_map(|name| headers.get(name)).filter(|id| super::id::is_usable(id))?;
+    if redactor.finds(id.as_bytes()) {
+        return None;
+    }
     HeaderValue::from_bytes(id.as_bytes()).ok()
 }
 
@@ -61,10 +65,10 @@ pub(super) fn put_id(headers: &mut HeaderMap, id: &HeaderValue, family: ErrorFam
     }
 }
 
-/// Copies what may be handed on.
-pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
+/// Copies what may be handed on. A header in which a provider repeats a key is not.
+pub(super) fn hand_on(from: &HeaderMap, to: &mut HeaderMap, redactor: &Redactor) {
     for (name, value) in from {
-        if is_handed_on(name) && !to.contains_key(name) {
+        if is_handed_on(name) && !to.contains_key(name) && !redactor.finds(value.as_bytes()) {
             to.append(name.clone(), value.clone());
         }
     }
@@ -88,12 +92,13 @@ pub(super) fn answer(
     served: Option<&Served>,
     cached: Option<&Cached>,
     stream: bool,
+    redactor: &Redactor,
 ) -> HeaderMap {
     let mut to = HeaderMap::with_capacity(from.len() + 6);
     if let Some(kind) = from.get(header::CONTENT_TYPE) {
         to.insert(header::CONTENT_TYPE, kind.clone());
     }
-    hand_on(from, &mut to);
+    hand_on(from, &mut to, redactor);
     if stream {
         // Nobody on the way is to hold a stream back or to keep it.
         to.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -202,7 +202,7 @@ impl Body for ReplyBody {
                 Poll::Ready(frame)
             }
             StateProj::Stream { source, mut cut, teller, tail, record } => loop {
-                let (event, outcome) = match source.poll(cx, record) {
+                let (event, outcome) = match source.poll(cx, record, &teller.redactor) {
                     Poll::Ready(Next::Answered) => continue,
                     Poll::Ready(Next::Frame(frame)) => {
                         teller.spoke();
@@ -220,7 +220,7 @@ impl Body for ReplyBody {
                     }
                     Poll::Ready(Next::Failed(failure)) => {
                         if let Some(record) = record {
-                            record.failed(&failure);
+                            record.failed(&failure, &teller.redactor);
                         }
                         let event = match &failure {
                             Failure::Refused(refusal) => refusal.to_event(teller.dialect),
@@ -275,7 +275,7 @@ enum Next {
 }
 
 impl Source {
-    fn poll(&mut self, cx: &mut Context<'_>, record: &mut Option<Record>) -> Poll<Next> {
+    fn poll(&mut self, cx: &mut Context<'_>, record: &mut Option<Record>, redactor: &Redactor) -> Poll<Next> {
         match self {
             Source::Waiting(pending) => {
                 let (parts, body) = match ready!(pending.as_mut().poll(cx)) {
@@ -283,7 +283,7 @@ impl Source {
                     Err(failure) => return Poll::Ready(Next::Failed(failure)),
                 };
                 if let Some(record) = record {
-                    record.answered(&parts.headers, parts.extensions.get::<Served>());
+                    record.answered(&parts.headers, parts.extensions.get::<Served>(), redactor);
                     record.kept(parts.extensions.get::<Cached>());
                 }
                 if !calls::is_event_stream(&parts.headers) {

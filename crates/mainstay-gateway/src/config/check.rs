@@ -76,8 +76,13 @@ fn address(doc: &Doc<'_>, provider: &Provider) {
     let ends_in_version = provider.base_url.as_str().ends_with("/v1");
     if provider.kind.profile().native != Native::OpenAi && ends_in_version {
         let kind = provider.kind;
-        let first = if kind.profile().native == Native::Ollama { "/v1/api" } else { "/v1/v1" };
-        doc.warn(&path, format!("for {kind} it is the host alone: with this one, paths begin with {first}"));
+        doc.warn(&path, format!("for {kind} it is the host alone: the /v1 at its end is left out"));
+    }
+    let usual = provider.kind.profile().base_url.and_then(|usual| usual.parse::<http::Uri>().ok());
+    let usual_has_path = usual.is_none_or(|usual| usual.path() != "/");
+    if provider.kind.profile().native == Native::OpenAi && usual_has_path && uri.path() == "/" {
+        let url = provider.base_url.as_str();
+        doc.warn(&path, format!("calls go to {url}/chat/completions: most servers have that below /v1"));
     }
     if provider.protocol == Protocol::Http1 && provider.h2_connections != 4 {
         let path = ["providers", provider.name.as_str(), "h2_connections"];

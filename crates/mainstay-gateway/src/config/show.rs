@@ -235,7 +235,10 @@ fn route(out: &mut Out, r: &Route, providers: &[Provider]) {
         Serve::OnFailure => "on_failure",
         Serve::Always => "always",
     };
-    out.raw("cache", format_args!("{{ max = {max}, max_entry = {entry}, ttl = {ttl}, serve = \"{serve}\" }}"));
+    out.raw(
+        "cache",
+        format_args!("{{ max = {max}, max_entry = {entry}, ttl = {ttl}, serve = \"{serve}\" }}"),
+    );
     out.text(
         "translation",
         match r.translation {

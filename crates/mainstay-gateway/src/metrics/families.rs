@@ -50,6 +50,7 @@ pub(super) struct Families {
     circuits: Family<TargetLabels, Gauge>,
     first: Family<TargetLabels, Histogram>,
     wasted: Family<TokenLabels, Counter>,
+    malformed: Family<TargetLabels, Counter>,
     requests: Family<StatusLabel, Counter>,
     durations: Family<RouteLabels, Histogram>,
     pub(super) tokens: Family<RoutedTokenLabels, Counter>,
@@ -68,6 +69,7 @@ pub(super) struct OfTarget {
     pub(super) circuit: Gauge,
     pub(super) first_content: Histogram,
     pub(super) wasted: [Counter; 4],
+    pub(super) malformed: Counter,
     /// What its answers cost, by route: made when there is something to count, so that no zero is shown for each pair.
     pub(super) spent: RwLock<BTreeMap<Arc<str>, Arc<Spent>>>,
 }
@@ -113,6 +115,7 @@ impl Families {
             circuits: Family::default(),
             first: Family::new_with_constructor(seconds),
             wasted: Family::default(),
+            malformed: Family::default(),
             requests: Family::default(),
             durations: Family::new_with_constructor(seconds),
             tokens: Family::default(),
@@ -149,6 +152,11 @@ impl Families {
             "wasted_tokens",
             "Tokens of tries that failed before anything reached the caller, where they were told",
             all.wasted.clone(),
+        );
+        registry.register(
+            "malformed_events",
+            "Events of streams that could not be read; in the dialect of their provider they pass as they came",
+            all.malformed.clone(),
         );
         registry.register(
             "cost_usd",
@@ -208,6 +216,7 @@ impl Families {
             circuit: self.circuits.get_or_create(&labels).clone(),
             first_content: self.first.get_or_create(&labels).clone(),
             wasted: TOKENS.map(wasted),
+            malformed: self.malformed.get_or_create(&labels).clone(),
             spent: RwLock::default(),
         }
     }

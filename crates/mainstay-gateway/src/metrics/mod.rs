@@ -158,6 +158,12 @@ impl Observe for Metrics {
         }
     }
 
+    fn malformed_events(&self, target: &TargetName, events: u64) {
+        if let Some(handles) = self.0.targets.get(target) {
+            handles.malformed.inc_by(events);
+        }
+    }
+
     fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
         let Some(handles) = self.0.targets.get(from) else { return };
         let [continued, failed] = &handles.recoveries;

@@ -164,3 +164,18 @@ fn accepted(socket: net::TcpStream) -> io::Result<TcpStream> {
     }
     Ok(socket)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pitfall_42_accepted_sockets_have_nodelay() {
+        let listener = net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let _caller = net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, _) = listener.accept().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        assert!(!socket.nodelay().unwrap(), "the system's default, so that this test can fail");
+        assert!(accepted(socket).unwrap().nodelay().unwrap());
+    }
+}

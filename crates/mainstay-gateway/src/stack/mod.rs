@@ -10,6 +10,7 @@ mod provider;
 mod target;
 
 use crate::config::{Config, settings};
+use http::HeaderMap;
 use mainstay::{
     route::{Fallback, Observe, Router, Target, TargetName},
     secret::Redactor,
@@ -117,10 +118,19 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
         router = router.provider(&target.name().provider, target.clone());
     }
     let keys = config.providers.iter().flat_map(settings::Provider::keys);
-    let redactor = Redactor::new(keys.map(|key| key.expose()));
+    let in_headers = config.providers.iter().flat_map(|provider| credentials(&provider.headers));
+    let redactor = Redactor::new(keys.map(|key| key.expose()).chain(in_headers));
     let lenient = config.routes.iter().filter(|route| route.translation == settings::Translation::Lenient);
     let lenient = lenient.flat_map(|route| &route.models).cloned().collect();
     Ok(Stacks { router: router.build(), targets, redactor, lenient })
+}
+
+/// Keys among the headers that the configuration sets: as they stand there, and without a scheme before them.
+fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    const NAMES: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
+    let named = headers.iter().filter(|(name, _)| NAMES.iter().any(|part| name.as_str().contains(part)));
+    let values = named.filter_map(|(_, value)| value.to_str().ok());
+    values.flat_map(|value| [Some(value), value.split_once(' ').map(|(_, key)| key.trim())]).flatten()
 }
 
 fn name_of(target: &settings::Target) -> TargetName {

@@ -76,3 +76,31 @@ async fn an_adaptive_limit_is_one() {
     let adaptive = places.adaptive().unwrap();
     assert_eq!((places.limit(), adaptive.floor(), adaptive.ceiling()), (5, 2, 5));
 }
+
+#[tokio::test]
+async fn keys_in_headers_of_the_configuration_are_known_and_other_words_are_not() {
+    let text = "[providers.a]\nkind = \"openai\"\n[providers.a.headers]\nauthorization = \"Bearer one-0123456789\"\nx-gateway-key = \"two-0123456789\"\nx-environment = \"production\"\n";
+    let config = Config::parse(text, "mainstay.toml", &|_| None).unwrap_or_else(|error| panic!("{error}"));
+    let redactor = build(&config, Arc::new(())).unwrap().redactor;
+    let said = redactor.text("one-0123456789, Bearer one-0123456789, two-0123456789: not in production");
+    assert_eq!(said, "[redacted], [redacted], [redacted]: not in production");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_says_nothing_makes_room_after_the_time_that_is_set() {
+    let stacks = stacks(
+        "[[routes]]\nmodels = [\"m\"]\n[[routes.targets]]\ntarget = \"a\"\n\
+         breaker = { failures = 1, open_for = \"1s\", probes = 1, probe_deadline = \"5s\" }\n",
+    );
+    let circuit = target(&stacks, "m", 0).breaker().unwrap().clone();
+    let after = |seconds| tokio::time::advance(std::time::Duration::from_secs(seconds));
+    circuit.try_enter().unwrap().failure(None);
+    after(1).await;
+    let hangs = circuit.try_enter().unwrap();
+    after(4).await;
+    assert!(circuit.try_enter().is_err(), "its place is still its own");
+    after(1).await;
+    circuit.try_enter().unwrap().success();
+    assert_eq!(circuit.state(), State::Closed);
+    drop(hangs);
+}

@@ -43,7 +43,7 @@ impl Permit {
     #[inline]
     pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
         // The vote gives the slot back, so the drop need not.
-        let ticket = self.ticket.take();
+        let ticket = self.ticket.spend();
         if vote != Vote::Success || !self.breaker.machine().is_settled(ticket) {
             self.breaker.count(ticket, Ballot { vote, slow, wait });
         }

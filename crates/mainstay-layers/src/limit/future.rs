@@ -71,7 +71,9 @@ where
             Media::Whole | Media::Unknown => this.limits.response,
         };
         if let Some(limit) = limit {
-            let nothing = *this.bodiless || reply.body().is_end_stream();
+            // The status of an error says more than its length, and whoever reads its body reads as much as he likes.
+            let is_error = reply.status().is_client_error() || reply.status().is_server_error();
+            let nothing = is_error || *this.bodiless || reply.body().is_end_stream();
             let declared = if nothing { 0 } else { declared(reply.headers(), reply.body()) };
             if declared > limit {
                 return Poll::Ready(Err(BodyTooLarge::new(Side::Response, limit, Some(declared)).into()));

@@ -2,7 +2,8 @@
 //!
 //! What a message declares (`Content-Length`, or the exact size its body knows) is held against the limit first: a
 //! request that is too large is refused without calling the inner service, a reply at its head. What declares nothing,
-//! or lies, is counted as it comes. A body of exactly the limit passes.
+//! or lies, is counted as it comes, and so is a reply of status 4xx or 5xx whatever it declares: its status is handed on, and
+//! its body ends at the limit. A body of exactly the limit passes.
 //!
 //! A reply that is a stream by its content type (`text/event-stream`, `application/x-ndjson`,
 //! `application/vnd.amazon.eventstream`, gRPC) has a limit of its own: it may well be long, and nobody holds it whole.

@@ -113,6 +113,22 @@ async fn a_reply_that_declares_too_much_is_refused_at_its_head() {
 }
 
 #[tokio::test]
+async fn an_error_keeps_its_status_whatever_its_body_declares() {
+    for status in [400, 429, 503] {
+        let (feed, body) = fed();
+        let reply = Response::builder().status(status).header(CONTENT_LENGTH, 11).body(body).unwrap();
+        let reply = reply_to(BodyLimitLayer::new().response(10), Request::new(fed().1), reply).await.unwrap();
+        assert_eq!(reply.status(), status);
+        let mut body = reply.into_body();
+        feed.data("1234567890");
+        feed.data("1");
+        assert_eq!(data(&mut body).await.len(), 10);
+        assert_eq!(*too_large(&failure(&mut body).await), BodyTooLarge::new(Side::Response, 10, None));
+        assert!(feed.is_gone());
+    }
+}
+
+#[tokio::test]
 async fn the_answer_to_head_may_declare_what_it_likes() {
     let request = Request::builder().method(Method::HEAD).body(fed().1).unwrap();
     let reply = Response::builder().header(CONTENT_LENGTH, 1_000_000).body(fed().1).unwrap();

@@ -17,7 +17,7 @@ use mainstay::{
     route::{AttemptLayer, Target},
 };
 use std::sync::Arc;
-use tower::Layer;
+use tower::{Layer, ServiceBuilder};
 use tower_http::decompression::DecompressionLayer;
 
 const PATH: &str = "/v1/chat/completions";
@@ -39,6 +39,15 @@ fn of(late: bool) -> Vec<Case> {
     let mut cases = vec![
         streams(&format!("{group}: the bare service"), provider.clone(), send.clone()),
         layer!("TimeoutLayer", TimeoutLayer::new(clocks())),
+        // What reads and bounds a stream; the other layers only hear of its end.
+        layer!(
+            "JudgeLayer, TimeoutLayer, BodyLimitLayer",
+            ServiceBuilder::new()
+                .layer(JudgeLayer::new(Kind::OpenAi))
+                .layer(TimeoutLayer::new(clocks()))
+                .layer(BodyLimitLayer::new().stream(1 << 30))
+                .into_inner()
+        ),
     ];
     if !late {
         // The others have no clock: for them a frame that is late is one that is there.

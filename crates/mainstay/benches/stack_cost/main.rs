@@ -20,7 +20,7 @@
 //! - *Retry*, *breaker* and *concurrency* have ours beside tower's and tower-resilience's, over the same service. reqwest's
 //!   retry is a part of its client: *loopback retry* has that client without and with it, beside ours without and with
 //!   `RetryLayer`; compare what a retry adds, as the clients differ. All calls succeed at once, or are rejected at once.
-//! - *The body guard alone* is a layer that wraps the reply's body so as to learn of its end, and does nothing else: what a
+//! - *A guard in the body, alone* is a layer that wraps the reply's body so as to learn of its end, and does nothing else: what a
 //!   breaker or a limit costs more than that is its own.
 //! - *Frames* are those of a stream of 1,000 events, at hand at once, or (`late`) each pending once, as on a socket. The
 //!   figures are those of the whole call divided by the events.
@@ -37,7 +37,7 @@
 
 mod calls;
 mod frames;
-mod guard;
+mod guarded;
 mod loopback;
 mod measure;
 mod memory;

@@ -6,7 +6,7 @@ use super::{
     load::InFlight,
     request_body::Upload,
 };
-use http::{Response, uri::Authority};
+use http::{HeaderValue, Response, header::CONTENT_ENCODING, uri::Authority};
 use hyper_util::client::legacy;
 use std::{
     fmt,
@@ -64,8 +64,8 @@ impl Future for ResponseFuture {
                 None => Poll::Pending,
             },
             State::Sent { inner, peer, in_flight, upload } => match ready!(Pin::new(inner).poll(cx)) {
-                Ok(response) => {
-                    answered(&response);
+                Ok(mut response) => {
+                    answered(&mut response);
                     let (in_flight, upload) = (in_flight.take(), upload.take());
                     Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, in_flight, None, upload))))
                 }
@@ -83,8 +83,8 @@ impl Future for ResponseFuture {
                 }
             },
             State::SentHttp1 { inner, peer, upload } => match ready!(inner.as_mut().poll(cx)) {
-                Ok((response, lease)) => {
-                    answered(&response);
+                Ok((mut response, lease)) => {
+                    answered(&mut response);
                     let upload = upload.take();
                     Poll::Ready(Ok(response.map(|body| ResponseBody::new(body, None, Some(lease), upload))))
                 }
@@ -107,11 +107,25 @@ impl Future for ResponseFuture {
     }
 }
 
-/// Notes a reply at its connection.
-fn answered<B>(response: &Response<B>) {
+/// Notes a reply at its connection, and calls its coding by the name that decoders know.
+fn answered<B>(response: &mut Response<B>) {
     if let Some(connection) = response.extensions().get::<ConnectionInfo>() {
         connection.answered();
     }
+    if let Some(coding) = response.headers_mut().get_mut(CONTENT_ENCODING) {
+        if let Some(name) = usual_name(coding.as_bytes()) {
+            *coding = HeaderValue::from_static(name);
+        }
+    }
+}
+
+/// Names of codings are the same in capitals, and `x-gzip` is an old name of gzip (RFC 9110 §8.4.1). `None` where it is no other.
+fn usual_name(coding: &[u8]) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 5] =
+        [("gzip", "gzip"), ("x-gzip", "gzip"), ("br", "br"), ("zstd", "zstd"), ("deflate", "deflate")];
+    let coding = coding.trim_ascii();
+    let (_, usual) = NAMES.into_iter().find(|(name, _)| coding.eq_ignore_ascii_case(name.as_bytes()))?;
+    (coding != usual.as_bytes()).then_some(usual)
 }
 
 /// The connection that an error of hyper-util's came over.
@@ -124,5 +138,20 @@ fn info(error: &legacy::Error) -> Option<ConnectionInfo> {
 impl fmt::Debug for ResponseFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual_name;
+
+    #[test]
+    fn codings_go_by_one_name_each() {
+        for (coding, usual) in [("GZIP", "gzip"), ("x-gzip", "gzip"), ("X-GZip ", "gzip"), ("Br", "br")] {
+            assert_eq!(usual_name(coding.as_bytes()), Some(usual));
+        }
+        for coding in ["gzip", "br", "", "gzip, gzip", "identity", "foo"] {
+            assert_eq!(usual_name(coding.as_bytes()), None, "{coding}");
+        }
     }
 }

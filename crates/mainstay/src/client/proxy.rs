@@ -25,6 +25,9 @@ pub struct Proxy {
     no: Option<String>,
 }
 
+/// This machine, in the words of `NO_PROXY`.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+
 impl Proxy {
     /// One proxy for everything, as `ALL_PROXY`.
     pub fn new(url: impl Into<String>) -> Self {
@@ -33,7 +36,8 @@ impl Proxy {
 
     /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper case or, failing that, in lower. Empty is as
     /// if it were not set. Nothing is read where `REQUEST_METHOD` is set: under CGI a caller's `Proxy` header
-    /// would come in as `HTTP_PROXY`.
+    /// would come in as `HTTP_PROXY`. This machine itself (`localhost`, `127.0.0.0/8`, `::1`) is always exempt: no proxy
+    /// elsewhere would find there what is meant.
     pub fn from_env() -> Self {
         Self::from_vars(|name| env::var_os(name))
     }
@@ -47,12 +51,8 @@ impl Proxy {
                 .or_else(|| var(&upper.to_ascii_lowercase()))
                 .map(|value| value.to_string_lossy().into_owned())
         };
-        Self {
-            all: read("ALL_PROXY"),
-            http: read("HTTP_PROXY"),
-            https: read("HTTPS_PROXY"),
-            no: read("NO_PROXY"),
-        }
+        let no = [read("NO_PROXY").as_deref().unwrap_or_default(), LOOPBACK].join(",");
+        Self { all: read("ALL_PROXY"), http: read("HTTP_PROXY"), https: read("HTTPS_PROXY"), no: Some(no) }
     }
 
     /// The proxy for `http://` requests.
@@ -70,7 +70,7 @@ impl Proxy {
     }
 
     /// Who is reached without a proxy, as in `NO_PROXY`: names with all that is below them, addresses, networks
-    /// (`10.0.0.0/8`), `*`; separated by commas. Nothing is exempt of itself, loopback neither.
+    /// (`10.0.0.0/8`), `*`; separated by commas. Without it nobody is, but for [`from_env`](Self::from_env)'s loopback.
     #[must_use]
     pub fn with_no_proxy(mut self, list: impl Into<String>) -> Self {
         self.no = Some(list.into());
@@ -148,6 +148,31 @@ mod tests {
         assert_eq!(proxies(&[("ALL_PROXY", "a"), ("HTTP_PROXY", "b")]), (some("b"), some("a")));
         assert_eq!(proxies(&[("ALL_PROXY", "a"), ("NO_PROXY", "x.org, .example")]), (None, None));
         assert_eq!(proxies(&[("HTTP_PROXY", "a"), ("REQUEST_METHOD", "GET")]), (None, None));
+    }
+
+    #[test]
+    fn the_environments_proxy_is_not_for_this_machine_itself() {
+        for no in [None, Some(""), Some("x.org"), Some(" x.org , ")] {
+            let var = |name: &str| match name {
+                "ALL_PROXY" => Some(OsString::from("a")),
+                "NO_PROXY" => no.map(OsString::from),
+                _ => None,
+            };
+            let matcher = Proxy::from_vars(var).matcher().unwrap().unwrap();
+            let goes = |uri| matcher.intercept(&Uri::from_static(uri)).is_some();
+            for own in ["http://localhost:1/", "http://127.0.0.1:1/", "https://127.9.9.9/", "http://[::1]:1/"]
+            {
+                assert!(!goes(own), "{no:?} {own}");
+            }
+            for other in
+                ["http://localhost.example/", "http://128.0.0.1/", "https://[::2]/", "http://10.0.0.1/"]
+            {
+                assert!(goes(other), "{no:?} {other}");
+            }
+        }
+        // One that is set by hand is for all that it is set for.
+        let matcher = Proxy::new("a").matcher().unwrap().unwrap();
+        assert!(matcher.intercept(&Uri::from_static("http://127.0.0.1:1/")).is_some());
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! The layer.
 
 use super::{Endpoint, headers};
-use crate::{provider::Kind, secret::ApiKey, sigv4::Signer};
+use crate::{
+    provider::{Kind, Native},
+    secret::ApiKey,
+    sigv4::Signer,
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, uri::PathAndQuery};
 use parking_lot::Mutex;
@@ -40,12 +44,14 @@ pub(super) struct Base {
 
 impl EndpointLayer {
     /// Requests to a provider of `kind` at `base_url`, written as its own SDK wants it: OpenAI's ends in `/v1`,
-    /// Anthropic's is the host alone. `None` where scheme or host are missing.
+    /// Anthropic's is the host alone, and a `/v1` behind it is left out. `None` where scheme or host are missing.
     pub fn new(kind: Kind, base_url: &Uri) -> Option<Self> {
+        let path = base_url.path().trim_end_matches('/');
+        let path = if is_host_alone(kind) { path.strip_suffix("/v1").unwrap_or(path) } else { path };
         let base = Base {
             scheme: base_url.scheme()?.clone(),
             authority: base_url.authority()?.clone(),
-            path: base_url.path().trim_end_matches('/').into(),
+            path: path.into(),
         };
         Some(Self {
             kind,
@@ -108,7 +114,7 @@ impl EndpointLayer {
         let path = uri.path();
         // Both sides write `/v1`: the caller's is the SDK's, the base's counts.
         let path = match path.strip_prefix("/v1") {
-            Some(rest) if (rest.is_empty() || rest.starts_with('/')) && !self.is_host_alone() => rest,
+            Some(rest) if (rest.is_empty() || rest.starts_with('/')) && !is_host_alone(self.kind) => rest,
             _ => path,
         };
         let query = uri.query().unwrap_or_default();
@@ -130,11 +136,11 @@ impl EndpointLayer {
         parts.path_and_query = Some(PathAndQuery::from_maybe_shared(Bytes::from(full))?);
         Ok(Uri::from_parts(parts)?)
     }
+}
 
-    /// Anthropic's and Google's SDKs write the host alone and put the version into the path.
-    fn is_host_alone(&self) -> bool {
-        !matches!(self.kind.profile().native, crate::provider::Native::OpenAi)
-    }
+/// Anthropic's and Google's SDKs write the host alone and put the version into the path.
+fn is_host_alone(kind: Kind) -> bool {
+    kind.profile().native != Native::OpenAi
 }
 
 impl std::fmt::Debug for EndpointLayer {
@@ -175,6 +181,11 @@ mod tests {
             at(Kind::Anthropic, "https://h", "/v1/messages?beta=true"),
             "https://h/v1/messages?beta=true"
         );
+        for base in ["https://h/v1", "https://h/v1/"] {
+            assert_eq!(at(Kind::Anthropic, base, "/v1/messages"), "https://h/v1/messages");
+            assert_eq!(at(Kind::Gemini, base, "/v1beta/models/m:x"), "https://h/v1beta/models/m:x");
+        }
+        assert_eq!(at(Kind::Anthropic, "https://h/x/v1", "/v1/messages"), "https://h/x/v1/messages");
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub struct UsageCell(Arc<Mutex<Replies>>);
 struct Replies {
     before: Usage,
     current: Usage,
+    malformed: u64,
 }
 
 impl UsageCell {
@@ -85,7 +86,16 @@ impl UsageCell {
         replies.before = replies.before + std::mem::take(&mut replies.current);
     }
 
+    /// How many events of the current reply's stream were malformed; each went on as it came.
+    pub fn malformed_events(&self) -> u64 {
+        self.0.lock().malformed
+    }
+
     pub(crate) fn set(&self, usage: Usage) {
         self.0.lock().current = usage;
+    }
+
+    pub(crate) fn set_malformed(&self, events: u64) {
+        self.0.lock().malformed = events;
     }
 }

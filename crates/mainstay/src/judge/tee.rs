@@ -274,7 +274,12 @@ where
         }
         let counts = !unit.is_silent();
         self.kept_alive |= !counts;
-        Next::Event(Judged { counts, raw: unit.into_named(self.reading.dialect), is_content, is_terminal })
+        let mut raw = unit.into_named(self.reading.dialect);
+        // The LF of its last CRLF is still to come, and nothing behind the terminal is waited for.
+        if is_terminal && raw.ends_with(b"\n\r") {
+            raw = [&raw[..], b"\n"].concat().into();
+        }
+        Next::Event(Judged { counts, raw, is_content, is_terminal })
     }
 
     fn provider_failed(&mut self, unit: Unit) -> Step {
@@ -361,10 +366,13 @@ where
 }
 
 impl<B> Tee<B> {
-    /// Writes the tokens down for whoever asked.
+    /// Writes the tokens down for whoever asked, and how many events could not be read.
     fn note_usage(&self) {
         if let Some(cell) = &self.reading.usage {
             cell.set(self.reader.usage());
+            if self.reader.malformed() > 0 {
+                cell.set_malformed(self.reader.malformed());
+            }
         }
     }
 }

@@ -56,7 +56,12 @@ pub(super) fn needed_decoded<'a>(at: &str, object: Json<'a>, name: &str) -> Resu
 pub(super) fn file_data<'a>(param: &str, value: Json<'a>) -> Result<Source<'a>, Refused> {
     let text = decoded(param, value)?;
     if text.starts_with("data:") {
-        return Source::of_url(text).ok_or_else(|| Refused::wrong(param, "is no data in base64"));
+        return Source::of_url(text).ok_or_else(|| {
+            Refused::wrong(
+                param,
+                "is no data in base64 with its media type (data:application/pdf;base64,...)",
+            )
+        });
     }
     Ok(Source::Data { media: Cow::Borrowed("application/pdf"), data: text })
 }

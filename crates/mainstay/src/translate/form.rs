@@ -137,6 +137,10 @@ impl<'a> Source<'a> {
         }
         let (head, _) = url.split_once(',')?;
         let media = head.get(5..)?.strip_suffix(";base64")?;
+        // What it is must be said: no API takes data of a kind that nobody names.
+        if media.is_empty() || media.starts_with(';') {
+            return None;
+        }
         // Parameters such as a name or a charset are nobody's business.
         let media_end = 5 + media.find(';').unwrap_or(media.len());
         let data_start = head.len() + 1;

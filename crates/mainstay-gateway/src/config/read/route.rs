@@ -192,6 +192,9 @@ fn models(t: &mut Table<'_>, seen: &mut Seen) -> Option<Vec<String>> {
             item.wrong::<()>(format!("a model's name or pattern{why}"));
             continue;
         }
+        if name.contains('?') {
+            item.warn(format_args!("in {} the ? stands for itself: * is the only wildcard", shown(name)));
+        }
         match seen.get(name).copied() {
             None => {
                 seen.insert(name.to_owned(), line);

@@ -51,8 +51,8 @@ pub(super) fn home(key: &str) -> Option<String> {
         }
         "ratio" | "floor" => "retry.budget",
         "connect" | "attempt" | "idle" | "first_event" | "progress" | "error_body" => "timeout",
-        "failures" | "open_for" | "probes" | "probe_deadline" | "growth" | "max_open_for" | "failure_rate"
-        | "slow_rate" => "breaker",
+        "failures" | "open_for" | "probes" | "probe_deadline" | "growth" | "max_open_for"
+        | "failure_rate" | "slow_rate" => "breaker",
         "response_body" | "sse_event" | "stream" | "concurrency" | "bytes_in_flight" | "queue_wait"
         | "max_waiting" | "adaptive" => "limits",
         "ceiling" => "limits.adaptive",

@@ -129,7 +129,7 @@ pub struct Breaker {
     pub open_for: Duration,
     /// Calls that may pass while half-open. Default 5.
     pub probes: u32,
-    /// How long a probe keeps its place if nothing comes of it. Default 60 s.
+    /// After which time a probe that has neither ended nor been dropped makes room for another. Default 60 s.
     pub probe_deadline: Duration,
     /// Factor on `open_for` for each relapse. Default 1: it does not grow.
     pub growth: f64,

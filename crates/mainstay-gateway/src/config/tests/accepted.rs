@@ -157,13 +157,13 @@ fn the_connection_can_be_set() {
 #[test]
 fn rates_and_growth_of_the_circuit_can_be_set() {
     let config = good(&with(
-        "breaker = { probe_deadline = \"5s\", growth = 2, max_open_for = \"10m\", jitter = 0.1, failure_rate = 0.5, slow_rate = 1, slow_after = \"10s\", window = \"30s\", min_calls = 5 }",
+        "breaker = { growth = 2, max_open_for = \"10m\", jitter = 0.1, failure_rate = 0.5, slow_rate = 1, slow_after = \"10s\", window = \"30s\", min_calls = 5, probe_deadline = \"20s\" }",
     ));
     let breaker = &config.providers[0].breaker;
     assert_eq!((breaker.growth, breaker.failure_rate, breaker.slow_rate), (2.0, Some(0.5), Some(1.0)));
     assert!((breaker.jitter - 0.1).abs() < f64::EPSILON);
-    assert_eq!(breaker.probe_deadline, Duration::from_secs(5));
     assert_eq!((breaker.min_calls, breaker.window), (5, Duration::from_secs(30)));
+    assert_eq!(breaker.probe_deadline, Duration::from_secs(20));
     // Without growth the default cap is no bound on open_for.
     assert_eq!(
         good(&with("breaker.open_for = \"1h\"")).providers[0].breaker.open_for,

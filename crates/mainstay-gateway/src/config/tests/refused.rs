@@ -96,8 +96,7 @@ fn durations_sizes_and_rates_need_their_form() {
 
 #[test]
 fn zero_is_refused_where_it_makes_no_sense() {
-    for key in
-        [
+    for key in [
         "retry.attempts",
         "breaker.failures",
         "breaker.probes",

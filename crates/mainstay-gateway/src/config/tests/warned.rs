@@ -107,7 +107,25 @@ fn a_key_in_clear_text() {
 #[test]
 fn an_address_of_the_other_convention() {
     let text = with("base_url = \"https://api.anthropic.com/v1\"").replace("\"openai\"", "\"anthropic\"");
-    warned(&text, 6, "providers.a.base_url", "/v1/v1");
+    warned(&text, 6, "providers.a.base_url", "/v1 at its end is left out");
+}
+
+#[test]
+fn an_address_that_lacks_its_version() {
+    let text = with("base_url = \"http://localhost:8000\"");
+    warned(&text, 6, "providers.a.base_url", "http://localhost:8000/chat/completions");
+    // DeepSeek's own has none.
+    for other in [text.replace("\"openai\"", "\"deepseek\""), text.replace("8000", "8000/v1")] {
+        assert_eq!(good(&other).warnings, []);
+    }
+}
+
+#[test]
+fn a_wildcard_that_is_none() {
+    let text =
+        "[providers.a]\nkind = \"openai\"\n[[routes]]\nmodels = [\"o\",\n \"gpt-?\"]\ntargets = [\"a\"]\n";
+    warned(text, 5, "routes[0].models[1]", "stands for itself");
+    assert_eq!(good(&text.replace('?', "*")).warnings, []);
 }
 
 #[test]

@@ -13,17 +13,16 @@ pub(in super::super) struct Ticket {
 }
 
 impl Ticket {
-    #[inline]
     pub(in super::super) fn is_probe(self) -> bool {
         self.probe != 0
     }
 
-    /// The ticket for a vote; what stays holds no probe's slot.
+    /// What it was; what is left of it holds no probe slot.
     #[inline]
-    pub(in super::super) fn take(&mut self) -> Self {
-        let taken = *self;
+    pub(in super::super) fn spend(&mut self) -> Self {
+        let spent = *self;
         self.probe = 0;
-        taken
+        spent
     }
 }
 

@@ -19,7 +19,8 @@ pub struct Attempt {
     pub provider: Arc<str>,
     /// The model that was asked of it.
     pub model: Arc<str>,
-    /// The status of its reply, if it replied; of an error inside a 200, the status that it stands for.
+    /// The status of its error; of an error inside a 200, the status that it stands for. None where there was none: nothing
+    /// came, or what came was no answer and no error either.
     pub status: Option<StatusCode>,
     /// What became of it. A call that one of our own layers refused is not a try, and has a word of its own here:
     /// `circuit_open`, `overloaded`, `cooling`, `unsupported`.
@@ -38,8 +39,17 @@ impl Attempt {
             model: self.model.to_string(),
             status: self.status.map(|status| status.as_u16()),
             class: self.class,
-            message: self.message.as_deref().unwrap_or_default().to_owned(),
+            message: self.words(),
             ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Its message, or its status where the provider said nothing besides.
+    fn words(&self) -> String {
+        match (self.message.as_deref().filter(|message| !message.trim().is_empty()), self.status) {
+            (Some(message), _) => message.to_owned(),
+            (None, Some(status)) => status.to_string(),
+            (None, None) => String::new(),
         }
     }
 }

@@ -32,6 +32,11 @@ pub trait Observe: Send + Sync {
     fn wasted(&self, target: &TargetName, usage: &Usage) {
         let _ = (target, usage);
     }
+    /// So many events of a try's stream were malformed. Told, once, at the stream's end, only of calls that have a
+    /// [`UsageCell`](crate::judge::UsageCell).
+    fn malformed_events(&self, target: &TargetName, events: u64) {
+        let _ = (target, events);
+    }
     /// A stream was cut at `from` after its first content, and `to` goes on with it; `None`: nobody could.
     fn recovery(&self, from: &TargetName, to: Option<&TargetName>) {
         let _ = (from, to);

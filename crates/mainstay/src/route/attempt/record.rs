@@ -91,6 +91,10 @@ impl Record {
 
     fn settle_usage(&mut self) {
         let Some(TryUsage { call, own, handed_on }) = self.usage.take() else { return };
+        let malformed = own.malformed_events();
+        if malformed > 0 {
+            self.layer.observer.malformed_events(&self.layer.target, malformed);
+        }
         let usage = own.get();
         if usage == Usage::default() {
             return;

@@ -72,6 +72,36 @@ async fn what_reached_the_caller_is_not_wasted_however_it_ended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn events_that_nobody_can_read_are_counted_at_the_end_of_their_stream() {
+    #[derive(Default)]
+    struct Malformed(Mutex<Vec<u64>>);
+    impl Observe for Malformed {
+        fn malformed_events(&self, _: &TargetName, events: u64) {
+            self.0.lock().push(events);
+        }
+    }
+    let broken = || String::from("event: content_block_delta\ndata: {oops\n\n");
+    for (bad, told) in [(0, vec![]), (2, vec![2])] {
+        let mut events: Vec<String> = bodies::anthropic_events(["Hel", "lo"]).into_iter().collect();
+        for _ in 0..bad {
+            events.insert(events.len() - 3, broken());
+        }
+        let seen = Arc::new(Malformed::default());
+        let stack = ServiceBuilder::new()
+            .layer(AttemptLayer::new(Arc::new("a".into()), seen.clone()))
+            .layer(JudgeLayer::new(Kind::Anthropic))
+            .service(ScriptedService::new([Reply::sse(events.clone(), FaultBody::new())]));
+        let mut request = Request::post("/v1/messages").body(RequestBody::default()).unwrap();
+        request.extensions_mut().insert(UsageCell::default());
+        let reply = stack.oneshot(request).await.unwrap();
+        assert!(seen.0.lock().is_empty());
+        let body = reply.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, events.concat());
+        assert_eq!(*seen.0.lock(), told);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_tokens_of_a_whole_reply_are_known_with_its_head() {
     let [input, output, ..] = counted([Reply::json(200, &bodies::anthropic_message("hi"))], false).await;
     assert!(input.is_some() && output.is_some());

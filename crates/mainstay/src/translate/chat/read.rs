@@ -196,8 +196,12 @@ fn read_content<'a>(
                 let param = format!("{at}.{kind}");
                 let url = part.get(kind).map(|image| image.get("url").unwrap_or(image));
                 let url = url.ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
-                let source = Source::of_url(fields::decoded(&param, url)?)
-                    .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64"))?;
+                let source = Source::of_url(fields::decoded(&param, url)?).ok_or_else(|| {
+                    Refused::wrong(
+                        &*param,
+                        "is no address and no data in base64 with its media type (data:image/png;base64,...)",
+                    )
+                })?;
                 let kind = if kind == "image_url" { MediaKind::Image } else { MediaKind::Video };
                 parts.push(Part::Media(Media { kind, source, name: None, param }));
             }

@@ -155,7 +155,7 @@ fn read_content<'a>(
                 let param = format!("{at}.image_url");
                 let source = match part.get("image_url") {
                     Some(url) => Source::of_url(fields::decoded(&param, url)?)
-                        .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64"))?,
+                        .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64 with its media type (data:image/png;base64,...)"))?,
                     None => Source::Foreign,
                 };
                 let param = if matches!(source, Source::Foreign) { format!("{at}.file_id") } else { param };

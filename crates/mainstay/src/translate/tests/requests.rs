@@ -385,6 +385,17 @@ fn what_a_hostile_data_url_holds_stays_inside_its_string() {
 }
 
 #[test]
+fn data_of_a_type_that_nobody_names_is_refused() {
+    for url in ["data:;base64,AAAA", "data:;charset=x;base64,AAAA"] {
+        let body = chat(json!({"messages": [{"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": url}}]}]}));
+        let refused = to(&layer_for(Api::Messages), Api::Chat, &body).unwrap_err();
+        assert!(refused.to_string().contains("messages[0].content[0].image_url"), "{refused}");
+        assert!(refused.to_string().contains("media type"), "{refused}");
+    }
+}
+
+#[test]
 fn a_large_request_costs_its_own_size_once_more_and_little_besides() {
     let image = "iVBORw0KGgoA".repeat(8_500);
     let image = json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}});
