@@ -10,6 +10,7 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use std::{
     future::Future,
+    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -20,29 +21,40 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, C> {
+        // By itself, not a part of an enum: so it is built where it stays.
         #[pin]
-        kind: Kind<F>,
+        inner: Option<F>,
+        admission: Admission,
         classifier: C,
     }
 }
 
-pin_project! {
-    #[project = KindProj]
-    #[derive(Debug)]
-    enum Kind<F> {
-        Called { #[pin] future: F, call: Option<Call> },
-        Rejected { open: Option<CircuitOpen> },
+#[derive(Debug)]
+enum Admission {
+    Admitted(Call),
+    Rejected(CircuitOpen),
+    /// The future has given its result.
+    Over,
+}
+
+impl Admission {
+    #[inline]
+    fn take(&mut self) -> Option<Call> {
+        match mem::replace(self, Self::Over) {
+            Self::Admitted(call) => Some(call),
+            Self::Rejected(_) | Self::Over => None,
+        }
     }
 }
 
 impl<F, C> ResponseFuture<F, C> {
     #[inline]
-    pub(super) fn new(future: F, call: Call, classifier: C) -> Self {
-        Self { kind: Kind::Called { future, call: Some(call) }, classifier }
+    pub(super) fn new(inner: F, call: Call, classifier: C) -> Self {
+        Self { inner: Some(inner), admission: Admission::Admitted(call), classifier }
     }
 
     pub(super) fn rejected(open: CircuitOpen, classifier: C) -> Self {
-        Self { kind: Kind::Rejected { open: Some(open) }, classifier }
+        Self { inner: None, admission: Admission::Rejected(open), classifier }
     }
 }
 
@@ -58,23 +70,15 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let (future, call) = match this.kind.project() {
-            KindProj::Called { future, call } => (future, call),
-            KindProj::Rejected { open } => {
-                return match open.take() {
-                    Some(open) => Poll::Ready(Err(open.into())),
-                    None => Poll::Pending,
-                };
-            }
-        };
-        match future.poll(cx) {
+        let Some(inner) = this.inner.as_pin_mut() else { return rejection(this.admission) };
+        match inner.poll(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(reply)) => {
                 let (vote, wait) = this.classifier.vote(Head::of(&reply));
                 // A head that is no success has said all there is to say. A success is one only when its body has
                 // ended well.
                 let over = vote != Vote::Success || reply.body().is_end_stream();
-                let mut call = call.take();
+                let mut call = this.admission.take();
                 if let Some(call) = &mut call {
                     call.head(reply.extensions());
                 }
@@ -88,7 +92,7 @@ where
             }
             Poll::Ready(Err(error)) => {
                 let error = error.into();
-                judge_error(call, &error, this.classifier);
+                judge_error(this.admission.take(), &error, this.classifier);
                 Poll::Ready(Err(error))
             }
         }
@@ -96,9 +100,17 @@ where
 }
 
 #[cold]
-fn judge_error<C: Classify>(call: &mut Option<Call>, error: &BoxError, classifier: &C) {
-    if let Some(call) = call.take() {
+fn judge_error<C: Classify>(call: Option<Call>, error: &BoxError, classifier: &C) {
+    if let Some(call) = call {
         let verdict = classifier.error(&**error);
         call.end(verdict.vote(), verdict.wait);
+    }
+}
+
+#[inline]
+fn rejection<T>(admission: &mut Admission) -> Poll<Result<T, BoxError>> {
+    match mem::replace(admission, Admission::Over) {
+        Admission::Rejected(open) => Poll::Ready(Err(open.into())),
+        Admission::Admitted(_) | Admission::Over => Poll::Pending,
     }
 }
