@@ -95,14 +95,15 @@ where
 
 #[inline]
 fn succeed(call: &mut Option<Call>) {
-    if let Some(call) = call.take() {
-        call.end(Vote::Success, None);
+    if let Some(here) = call {
+        here.end(Vote::Success, None);
+        *call = None;
     }
 }
 
 #[cold]
 fn judge_trailers<C: Classify>(call: &mut Option<Call>, trailers: &HeaderMap, classifier: &C) {
-    let Some(call) = call.take() else { return };
+    let Some(mut call) = call.take() else { return };
     match classifier.trailers(trailers) {
         Some(verdict) => call.end(verdict.vote(), verdict.wait),
         None => call.end(Vote::Success, None),
@@ -111,7 +112,7 @@ fn judge_trailers<C: Classify>(call: &mut Option<Call>, trailers: &HeaderMap, cl
 
 #[cold]
 fn judge_error<C: Classify>(call: &mut Option<Call>, error: &BoxError, classifier: &C) {
-    let Some(call) = call.take() else { return };
+    let Some(mut call) = call.take() else { return };
     let verdict = classifier.error(&**error);
     call.end(verdict.vote(), verdict.wait);
 }

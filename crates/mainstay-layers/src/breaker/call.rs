@@ -37,9 +37,9 @@ impl Call {
         self.pace.content(self.permit.breaker());
     }
 
-    /// It is over, and this is what became of it.
+    /// It is over, and this is what became of it. Said once: then it is to be let go.
     #[inline]
-    pub(super) fn end(mut self, vote: Vote, wait: Option<Duration>) {
+    pub(super) fn end(&mut self, vote: Vote, wait: Option<Duration>) {
         let slow = self.pace.content(self.permit.breaker());
         self.permit.cast(vote, wait, slow);
     }

@@ -83,7 +83,7 @@ where
                     call.head(reply.extensions());
                 }
                 if over {
-                    if let Some(call) = call.take() {
+                    if let Some(mut call) = call.take() {
                         call.end(vote, wait);
                     }
                 }
@@ -101,7 +101,7 @@ where
 
 #[cold]
 fn judge_error<C: Classify>(call: Option<Call>, error: &BoxError, classifier: &C) {
-    if let Some(call) = call {
+    if let Some(mut call) = call {
         let verdict = classifier.error(&**error);
         call.end(verdict.vote(), verdict.wait);
     }

@@ -21,12 +21,12 @@ impl Permit {
     }
 
     /// The call succeeded.
-    pub fn success(self) {
+    pub fn success(mut self) {
         self.cast(Vote::Success, None, false);
     }
 
     /// The call failed, and the server may have asked for a wait: a floor under `open_for`.
-    pub fn failure(self, wait: Option<Duration>) {
+    pub fn failure(mut self, wait: Option<Duration>) {
         self.cast(Vote::Failure, wait, false);
     }
 
@@ -40,8 +40,9 @@ impl Permit {
         &self.breaker
     }
 
+    /// Votes, and holds nothing from then on but the circuit.
     #[inline]
-    pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
+    pub(super) fn cast(&mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
         // The vote gives the slot back, so the drop need not.
         let ticket = self.ticket.spend();
         if vote != Vote::Success || !self.breaker.machine().is_settled(ticket) {
