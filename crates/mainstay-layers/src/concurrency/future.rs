@@ -82,8 +82,7 @@ where
                         Some(permit) => permit,
                         None => {
                             let wait = longest_wait(this.limit.queue_wait(), request.extensions());
-                            let place =
-                                if wait.is_zero() { None } else { this.limit.line_up(weight, wait) };
+                            let place = if wait.is_zero() { None } else { this.limit.line_up(weight, wait) };
                             let start = this.stage.as_mut().project_replace(Stage::Over);
                             let (StageOwn::Start { service, request }, Some(place)) = (start, place) else {
                                 return Poll::Ready(Err(overloaded(this.limit, Duration::ZERO)));

@@ -65,11 +65,8 @@ async fn cut_in_three(sample: usize, step: usize) {
     assert_eq!((text(&whole.0).as_str(), whole.1.is_none()), (sample, true));
     for first in 0..sample.len() {
         for second in (first + first % step..sample.len()).step_by(step) {
-            let acts = [
-                bytes(sample, 0..first),
-                bytes(sample, first..second),
-                bytes(sample, second..sample.len()),
-            ];
+            let acts =
+                [bytes(sample, 0..first), bytes(sample, first..second), bytes(sample, second..sample.len())];
             let (frames, error) = drain(play.acts(acts).await.unwrap().into_body()).await;
             assert!(error.is_none(), "{first} {second}");
             assert_eq!(text(&frames), sample, "{first} {second}");
