@@ -145,7 +145,7 @@ fn too_late() -> Failure {
     Failure::Failed(Box::new(CallFailed::from_error(&log, DeadlineExceeded::unsent().into())))
 }
 
-// No `async fn`, here and below: those keep a second place for each argument, and a request is large.
+// As `answer` no `async fn`: that would keep a second place for each argument, and a request is large.
 fn prepare<'a, B>(
     app: &'a Arc<Inner>,
     request: Request<B>,

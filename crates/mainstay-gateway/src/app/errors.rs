@@ -1,5 +1,7 @@
 //! The gateway's own refusals, and providers' errors, in the dialect of the path.
 
+mod seen;
+
 use self::seen::{Seen, seen};
 use super::{ReplyBody, upload::UploadError};
 use bytes::Bytes;
@@ -326,6 +328,5 @@ pub(super) fn stream_error(
     (if before.is_empty() { told } else { [before, told].concat().into() }, outcome)
 }
 
-mod seen;
 #[cfg(test)]
 mod tests;
