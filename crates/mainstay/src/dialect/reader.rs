@@ -5,14 +5,16 @@ use super::{
     alike::{Alike, Pattern},
     chat::Chat,
     gemini::Gemini,
-    json::{Shape, Visit, parse},
     messages::Messages,
     others::{AnyError, Cohere, Converse, Ollama},
     responses::Responses,
     seen::Seen,
     usage::Tokens,
 };
-use crate::sse::{Block, Event, framing::eventstream::Message};
+use crate::{
+    json::{Shape, Visit, parse},
+    sse::{Block, Event, framing::eventstream::Message},
+};
 use bytes::Bytes;
 
 /// What an event means.

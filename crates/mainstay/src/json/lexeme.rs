@@ -2,7 +2,19 @@
 //! a time.
 
 /// The bytes of a well-formed string up to the quote that closes it.
-pub(super) fn string_len(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn string_len(bytes: &[u8]) -> Option<usize> {
+    let (len, is_ascii) = scan(bytes)?;
+    (is_ascii || std::str::from_utf8(bytes.get(..len)?).is_ok()).then_some(len)
+}
+
+/// As [`string_len`], and whether it is UTF-8 is not asked.
+pub(crate) fn string_end(bytes: &[u8]) -> Option<usize> {
+    scan(bytes).map(|(len, _)| len)
+}
+
+/// Where the string ends, and whether it is ASCII.
+#[inline]
+fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut at = 0;
     let mut is_ascii = true;
     loop {
@@ -29,7 +41,7 @@ pub(super) fn string_len(bytes: &[u8]) -> Option<usize> {
             _ => at += 1,
         }
     }
-    (is_ascii || std::str::from_utf8(bytes.get(..at)?).is_ok()).then_some(at)
+    Some((at, is_ascii))
 }
 
 /// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.
@@ -46,7 +58,7 @@ fn plain_bytes(eight: u64) -> usize {
 }
 
 /// The digits of a whole number, as JSON has them.
-pub(super) fn number_len(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn number_len(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (digits == 1 || digits > 1 && bytes.first() != Some(&b'0')).then_some(digits)
 }
