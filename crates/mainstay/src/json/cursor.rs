@@ -2,7 +2,7 @@
 //!
 //! It takes for JSON what `serde_json` does, with one difference: a number that is too large for any type is a number.
 
-use super::lexeme::string_end;
+use super::lexeme::{plain_len, string_end};
 use std::{borrow::Cow, fmt};
 
 /// It is no JSON.
@@ -43,6 +43,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// The next byte that is no blank, if there is one.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes.get(self.at)? {
@@ -53,7 +54,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Steps over this byte.
-    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
+    fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
         if self.peek() != Some(byte) {
             return Err(NotJson);
         }
@@ -95,26 +96,41 @@ impl<'de> Cursor<'de> {
         self.depth -= 1;
     }
 
-    /// Steps over a key and its colon. One with escapes is copied.
+    /// Steps over a key and its colon. One that is not plain is copied.
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<Cow<'de, str>, NotJson> {
-        let from = self.key_start()?;
-        let end = self.at;
+        let Some(rest) = self.behind_quote() else { return Err(NotJson) };
+        let Some(len) = plain_len(rest) else { return self.any_key().map(Cow::Owned) };
+        let from = self.at + 1;
+        self.at = from + len + 1;
         self.expect(b':')?;
-        let key = self.slice(from, end)?;
-        match key.contains('\\') {
-            false => Ok(Cow::Borrowed(key.get(1..key.len() - 1).unwrap_or_default())),
-            true => serde_json::from_str(key).map(Cow::Owned).map_err(|_| NotJson),
+        self.slice(from, from + len).map(Cow::Borrowed)
+    }
+
+    /// What follows on the quote that stands here, if it is one.
+    #[inline]
+    fn behind_quote(&mut self) -> Option<&'de [u8]> {
+        match self.peek() {
+            Some(b'"') => self.bytes.get(self.at + 1..),
+            _ => None,
         }
     }
 
-    /// Steps over a key; where it began.
-    fn key_start(&mut self) -> Result<usize, NotJson> {
-        if self.peek() != Some(b'"') {
-            return Err(NotJson);
-        }
+    /// Steps over a key of any kind and its colon.
+    #[cold]
+    fn any_key(&mut self) -> Result<String, NotJson> {
         let from = self.at;
         self.string()?;
-        Ok(from)
+        let quoted = self.slice(from, self.at)?;
+        self.expect(b':')?;
+        serde_json::from_str(quoted).map_err(|_| NotJson)
+    }
+
+    /// Steps over a key and its colon.
+    fn skip_key(&mut self) -> Result<(), NotJson> {
+        let len = self.behind_quote().and_then(string_end).ok_or(NotJson)?;
+        self.at += len + 2;
+        self.expect(b':')
     }
 
     /// The value that stands here, as it is written.
@@ -134,7 +150,15 @@ impl<'de> Cursor<'de> {
     }
 
     /// Steps over the value that stands here, however deep it is.
+    #[inline]
     pub(crate) fn skip(&mut self) -> Result<(), NotJson> {
+        match self.peek() {
+            Some(b'{' | b'[') => self.skip_nested(),
+            _ => self.scalar(),
+        }
+    }
+
+    fn skip_nested(&mut self) -> Result<(), NotJson> {
         let mut open = Open::default();
         loop {
             match self.peek() {
@@ -144,8 +168,7 @@ impl<'de> Cursor<'de> {
                     if self.peek() != Some(if is_object { b'}' } else { b']' }) {
                         open.push(is_object);
                         if is_object {
-                            self.key_start()?;
-                            self.expect(b':')?;
+                            self.skip_key()?;
                         }
                         continue;
                     }
@@ -159,8 +182,7 @@ impl<'de> Cursor<'de> {
                     (Some(b','), _) => {
                         self.at += 1;
                         if is_object {
-                            self.key_start()?;
-                            self.expect(b':')?;
+                            self.skip_key()?;
                         }
                         break;
                     }
@@ -189,10 +211,12 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    /// Steps over a string, at whose first quote it stands.
+    #[inline]
     fn string(&mut self) -> Result<(), NotJson> {
-        let rest = self.bytes.get(self.at + 1..).ok_or(NotJson)?;
+        let len = self.bytes.get(self.at + 1..).and_then(string_end).ok_or(NotJson)?;
         // Both quotes.
-        self.at += string_end(rest).ok_or(NotJson)? + 2;
+        self.at += len + 2;
         Ok(())
     }
 
@@ -204,11 +228,16 @@ impl<'de> Cursor<'de> {
 
     fn number(&mut self) -> Result<(), NotJson> {
         self.take(b"-");
+        let from = self.at;
         match self.digits() {
             0 => return Err(NotJson),
             1 => {}
-            n if self.bytes.get(self.at - n) == Some(&b'0') => return Err(NotJson),
+            _ if self.bytes.get(from) == Some(&b'0') => return Err(NotJson),
             _ => {}
+        }
+        // Most are whole.
+        if !matches!(self.bytes.get(self.at), Some(b'.' | b'e' | b'E')) {
+            return Ok(());
         }
         if self.take(b".") && self.digits() == 0 {
             return Err(NotJson);
@@ -230,10 +259,11 @@ impl<'de> Cursor<'de> {
     }
 
     fn digits(&mut self) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += digits;
-        digits
+        let from = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        self.at - from
     }
 
     /// The document ends here.

@@ -12,11 +12,26 @@ pub(crate) fn string_end(bytes: &[u8]) -> Option<usize> {
     scan(bytes).map(|(len, _)| len)
 }
 
+/// The same of a string that is ASCII and stands for itself, as keys and words do; `None` for others, and perhaps for one at
+/// the very end of the bytes.
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let eight = bytes.get(at..)?.first_chunk()?;
+        let plain = plain_bytes(u64::from_le_bytes(*eight));
+        at += plain;
+        if plain < 8 {
+            return (bytes.get(at) == Some(&b'"')).then_some(at);
+        }
+    }
+}
+
 /// Where the string ends, and whether it is ASCII.
 #[inline]
 fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
-    let mut at = 0;
     let mut is_ascii = true;
+    let mut at = 0;
     loop {
         let rest = bytes.get(at..)?;
         if let Some(eight) = rest.first_chunk() {
@@ -26,22 +41,26 @@ fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
                 continue;
             }
         }
-        match bytes.get(at..)? {
-            [b'"', ..] => break,
-            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => {
-                at += 6
-            }
-            [b'\\', ..] | [] => return None,
-            [byte, ..] if *byte < 0x20 => return None,
-            [byte, ..] if !byte.is_ascii() => {
+        match *bytes.get(at)? {
+            b'"' => return Some((at, is_ascii)),
+            b'\\' => at += escape_len(bytes.get(at + 1..)?)?,
+            ..0x20 => return None,
+            0x80.. => {
                 is_ascii = false;
                 at += bytes.get(at..)?.iter().take_while(|byte| !byte.is_ascii()).count();
             }
             _ => at += 1,
         }
     }
-    Some((at, is_ascii))
+}
+
+/// An escape with its backslash, behind which `rest` is.
+fn escape_len(rest: &[u8]) -> Option<usize> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
+        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => Some(6),
+        _ => None,
+    }
 }
 
 /// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.

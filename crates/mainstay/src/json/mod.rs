@@ -122,3 +122,84 @@ pub(crate) fn is_filled(raw: Raw<'_>) -> bool {
         Some(_) => count(raw) != Some(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    /// Goes into everything, and keeps the keys.
+    #[derive(Default)]
+    struct All(Vec<String>);
+
+    impl<'de> Visit<'de> for All {
+        fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
+            self.0.push(key.to_owned());
+            walk(value, self).map(drop)
+        }
+
+        fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
+            walk(value, self).map(drop)
+        }
+    }
+
+    const PIECES: [&str; 26] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\"a\"",
+        "\"b\":",
+        "{\"c\\n\":",
+        "{\"\":",
+        "[1,",
+        "true",
+        "null",
+        "0",
+        "-1.5e3",
+        "1e999",
+        " ",
+        "\n",
+        "\\",
+        "é",
+        "{\"schlüssel\":1",
+        "\"a key that is long\":",
+        "[]",
+        "{}",
+        "\u{0}",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_visited_is_json_where_serde_says_so(
+            pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..10),
+        ) {
+            let text = pieces.concat();
+            let mut all = All::default();
+            let theirs = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(parse(text.as_bytes(), &mut all).is_ok(), theirs, "{}", text);
+        }
+    }
+
+    #[test]
+    fn keys_come_unescaped_and_in_order() {
+        let mut all = All::default();
+        let text = r#" {"a":1, "b\u0062\"": {"" : [{"ü":2},{"long enough for two steps":{}}]}, "\ud83d\ude00":0,"c":"d" } "#;
+        assert_eq!(parse(text.as_bytes(), &mut all), Ok(Shape::Object));
+        assert_eq!(all.0, ["a", "bb\"", "", "ü", "long enough for two steps", "😀", "c"]);
+        assert_eq!(parse(br#"{"\ud83d": 1}"#, &mut all), Err(NotJson), "half a character is no key");
+    }
+
+    #[test]
+    fn what_is_visited_is_of_bounded_depth() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert_eq!(parse(nested(128).as_bytes(), &mut All::default()), Ok(Shape::List(1)));
+        assert_eq!(parse(nested(129).as_bytes(), &mut All::default()), Err(NotJson));
+    }
+}
