@@ -339,7 +339,7 @@ pub(super) fn route(targets: &[(&str, &Provider)]) -> (Fallback, Arc<Watch>) {
 
 /// A call with this body.
 pub(super) fn request(path: &str, body: &str) -> Request<RequestBody> {
-    let call = Call::new(path, peek(body.as_bytes()).unwrap());
+    let call = Call::of_path(path).unwrap_or_else(|| Call::new(path, peek(body.as_bytes()).unwrap()));
     call.into_request(Request::post(path).body(()).unwrap(), Bytes::copy_from_slice(body.as_bytes()))
 }
 

@@ -9,7 +9,7 @@ use super::{
     request::{self, Prefill},
     text::Splice,
 };
-use crate::{judge::UsageCell, peek::Call};
+use crate::{dialect::Dialect, judge::UsageCell, peek::Call};
 use http::{HeaderMap, Request, Response, header};
 use mainstay_layers::{classify::Class, retry::RetryConfig};
 use std::sync::Arc;
@@ -128,7 +128,8 @@ impl Continue {
         }
         let call = self.run.call.clone()?;
         let body = request::prefilled(call.dialect, &self.run.body.to_bytes(), text, target.prefill())?;
-        let call: Call = call.over(&body).ok()?;
+        // The path names Gemini's models: there is nothing in the body to find again.
+        let call: Call = if call.dialect == Dialect::Gemini { call } else { call.over(&body).ok()? };
         let body = call.rename(&body.into(), model);
         let request = self.request(model)?;
         let (mut parts, _) = request.into_parts();
@@ -165,6 +166,8 @@ pub(in super::super) fn is_stream<'a>(headers: impl Into<&'a HeaderMap>) -> bool
 
 /// Whether a reply may be continued, as far as its head tells.
 pub(super) fn takes<B>(call: &Call, response: &Response<B>) -> bool {
-    use crate::dialect::Dialect::{ChatCompletions, Messages};
-    call.stream && matches!(call.dialect, ChatCompletions | Messages) && is_stream(response.headers())
+    use Dialect::{ChatCompletions, Gemini, Messages};
+    call.stream
+        && matches!(call.dialect, ChatCompletions | Messages | Gemini)
+        && is_stream(response.headers())
 }

@@ -16,9 +16,9 @@ pub(super) struct Heard {
     /// Why the stream cannot be continued.
     pub(super) obstacle: Option<&'static str>,
     /// The reasoning has not ended in text.
-    thinking: bool,
+    pub(super) thinking: bool,
     /// A reason for the end was given.
-    finished: bool,
+    pub(super) finished: bool,
     /// The id of the answer and the time at which it began, as the first chunk gave them.
     pub(super) id: Option<Box<RawValue>>,
     pub(super) created: Option<Box<RawValue>>,
@@ -65,6 +65,7 @@ impl Heard {
         let Some(fields) = Fields::parse(event.data()) else { return };
         match self.dialect {
             Dialect::Messages => self.note_messages(event, &fields),
+            Dialect::Gemini => self.note_gemini(&fields),
             _ => self.note_chat(&fields),
         }
     }
@@ -74,7 +75,7 @@ impl Heard {
             self.id = fields.read("id");
             self.created = fields.read("created");
         }
-        self.add_usage(fields);
+        self.add_usage(fields, "usage");
         for (at, choice) in fields.read::<Vec<Fields<'_>>>("choices").unwrap_or_default().iter().enumerate() {
             if at > 0 || choice.read::<u64>("index").unwrap_or(0) > 0 {
                 self.obstacle = Some("the answer has several choices");
@@ -103,7 +104,7 @@ impl Heard {
             "message_start" => {
                 self.started = true;
                 if let Some(message) = fields.object("message") {
-                    self.add_usage(&message);
+                    self.add_usage(&message, "usage");
                 }
             }
             "content_block_start" => {
@@ -130,13 +131,13 @@ impl Heard {
                 self.finished |= fields
                     .object("delta")
                     .is_some_and(|delta| delta.raw("stop_reason").is_some_and(is_filled));
-                self.add_usage(fields);
+                self.add_usage(fields, "usage");
             }
             _ => {}
         }
     }
 
-    fn add_text(&mut self, text: &str) {
+    pub(super) fn add_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -149,8 +150,8 @@ impl Heard {
     }
 
     /// Running counts: what is told again replaces what was told before.
-    fn add_usage(&mut self, fields: &Fields<'_>) {
-        if let Some(Value::Object(new)) = fields.read::<Value>("usage") {
+    pub(super) fn add_usage(&mut self, fields: &Fields<'_>, key: &str) {
+        if let Some(Value::Object(new)) = fields.read::<Value>(key) {
             match &mut self.usage {
                 Value::Object(known) => known.extend(new),
                 place => *place = Value::Object(new),

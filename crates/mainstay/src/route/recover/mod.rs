@@ -10,14 +10,16 @@
 //!    what the caller has, byte for byte, and what follows is handed on.
 //! 3. Anything else ends the stream with one error, [`RecoveryFailed`], which has the first one as its source.
 //!
-//! Chat completions and Messages only, and only while the answer is text (after reasoning, if any): never after a tool
-//! call or a refusal, for several choices, or for JSON output. Reasoning of a continuation is not handed on. At most 1 MiB
-//! of text is kept for this; a longer answer is not continued. `max_tokens` holds for each of the replies by itself.
+//! Chat completions, Messages and Gemini's streams of events only, and only while the answer is text (after reasoning, if
+//! any): never after a tool call or a refusal, for several choices, or for JSON output. Reasoning of a continuation is not
+//! handed on. At most 1 MiB of text is kept for this; a longer answer is not continued. `max_tokens` holds for each of the
+//! replies by itself.
 //!
 //! What this is not for: a reply that fails before its first content, which nobody has seen. That is the fallback's.
 
 mod body;
 mod error;
+mod gemini;
 mod go_on;
 mod heard;
 mod request;

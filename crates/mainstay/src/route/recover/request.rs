@@ -1,6 +1,9 @@
 //! What the target that is to go on is sent.
 
-use super::super::fields::{Fields, is_filled};
+use super::{
+    super::fields::{Fields, is_filled},
+    gemini,
+};
 use crate::{dialect::Dialect, peek::Call};
 use bytes::Bytes;
 use serde::Serialize;
@@ -37,6 +40,7 @@ pub(super) fn obstacle(call: &Call, body: &[u8]) -> Option<&'static str> {
                 None
             }
         }
+        Dialect::Gemini => gemini::obstacle(&fields),
         _ if filled("output_format") => Some("the call asks for JSON"),
         _ if fields
             .object("output_config")
@@ -63,17 +67,27 @@ pub(super) fn prefilled(dialect: Dialect, body: &[u8], text: &str, how: Prefill)
     }
     let chat = dialect == Dialect::ChatCompletions;
     let mut fields = Fields::parse(body)?;
-    let messages = fields.raw("messages")?.trim_end().strip_suffix(']')?.trim_end();
+    if dialect == Dialect::Gemini {
+        let content = gemini::said(text);
+        let contents = appended(fields.raw("contents")?, &content)?;
+        fields.set_raw("contents", &contents);
+        return Some(fields.to_string().into());
+    }
     let message = Message { role: "assistant", content: text, prefix: chat && how == Prefill::Prefix };
-    let message = serde_json::to_string(&message).ok()?;
-    let comma = if messages.ends_with('[') { "" } else { "," };
-    let messages = [messages, comma, &message, "]"].concat();
+    let messages = appended(fields.raw("messages")?, &serde_json::to_string(&message).ok()?)?;
     fields.set_raw("messages", &messages);
     if chat && how == Prefill::ContinueFinal {
         fields.set("continue_final_message", &true);
         fields.set("add_generation_prompt", &false);
     }
     Some(fields.to_string().into())
+}
+
+/// A list with one item more; `None` where it is no list.
+fn appended(list: &str, item: &str) -> Option<String> {
+    let items = list.trim_end().strip_suffix(']')?.trim_end();
+    let comma = if items.ends_with('[') { "" } else { "," };
+    Some([items, comma, item, "]"].concat())
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Seam {
     dialect: Dialect,
-    splice: Splice,
+    pub(super) splice: Splice,
     /// What the caller was told that the answer cost before.
-    before: Value,
+    pub(super) before: Value,
     /// Messages: what this reply's `message_start` says that it cost.
     leg: Value,
     /// Messages: where this reply's content blocks stand in the caller's answer.
@@ -44,7 +44,7 @@ pub(super) struct Out<'a> {
 }
 
 impl Out<'_> {
-    fn emit(&mut self, name: &[u8], fields: &Fields<'_>) {
+    pub(super) fn emit(&mut self, name: &[u8], fields: &Fields<'_>) {
         let data = Bytes::from(fields.to_string());
         let event = Event::new(Bytes::copy_from_slice(name), data);
         self.heard.note(&event);
@@ -74,6 +74,7 @@ impl Seam {
     pub(super) fn take(&mut self, event: &Event, raw: Bytes, out: &mut Out<'_>) -> Result<(), Differs> {
         match Fields::parse(event.data()) {
             Some(fields) if self.dialect == Dialect::Messages => self.messages(event, &fields, raw, out),
+            Some(fields) if self.dialect == Dialect::Gemini => self.gemini(fields, out),
             Some(fields) => self.chat(event, fields, out),
             None => {
                 if event.is_done() {

@@ -1,5 +1,7 @@
 //! Streams that are cut and go on, over whole stacks, on paused time.
 
+mod gemini;
+
 use super::super::testing::{End, Play, Provider, Watch, request, route};
 use super::*;
 use crate::{
