@@ -125,6 +125,21 @@ pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     Ok(Peeked { model: model.into_owned(), model_range, stream })
 }
 
+/// Whether a body is one JSON object, where nothing of it is needed: a call whose path names the model.
+///
+/// # Errors
+/// [`PeekError::NotJson`] where it is not.
+pub fn check_object(body: &[u8]) -> Result<(), PeekError> {
+    #[derive(Deserialize)]
+    struct Object {}
+    let read = serde_json::from_slice::<Object>(body).map_err(|error| explain(body, &error));
+    match body.trim_ascii_start().first() {
+        // A list would pass for the fields in their order.
+        Some(b'[') => Err(PeekError::NotJson { what: "it is a list".to_owned() }),
+        _ => read.map(|Object {}| ()),
+    }
+}
+
 /// Where `part`, a slice of `body`, stands in it.
 fn offset(body: &[u8], part: &str) -> Option<Range<usize>> {
     let start = (part.as_ptr() as usize).checked_sub(body.as_ptr() as usize)?;
@@ -197,8 +212,29 @@ mod tests {
     }
 
     #[test]
+    fn an_object_is_all_that_a_call_with_its_model_in_the_path_must_send() {
+        for body in ["{}", " {\"contents\":[], \"contents\":1}\n"] {
+            assert_eq!(check_object(body.as_bytes()), Ok(()), "{body}");
+        }
+        for (body, words) in [
+            ("", "empty"),
+            ("{oops", "not a JSON object"),
+            ("[]", "a list"),
+            ("[1]", "a list"),
+            ("null", "another type"),
+            ("7", "another type"),
+            ("{} x", "trailing"),
+            ("{\"a\":\"\u{1}\"}", "not a JSON object"),
+        ] {
+            let error = check_object(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(words), "{body}: {error}");
+        }
+    }
+
+    #[test]
     fn depth_is_no_danger() {
         let body = format!(r#"{{"model":"m","x":{}{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(peek(body.as_bytes()).unwrap().model, "m");
+        assert_eq!(check_object(body.as_bytes()), Ok(()));
     }
 }
