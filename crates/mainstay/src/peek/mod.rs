@@ -102,12 +102,7 @@ impl<'de> Visit<'de> for Fields<'de> {
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     let bad = |field, what| PeekError::BadField { field, what };
     let mut fields = Fields::default();
-    match parse(body, &mut fields) {
-        Ok(Shape::Object) => {}
-        Ok(Shape::List(_)) => return Err(PeekError::NotJson { what: "it is a list".to_owned() }),
-        Ok(_) => return Err(PeekError::NotJson { what: "it is JSON of another type".to_owned() }),
-        Err(NotJson) => return Err(PeekError::NotJson { what: explain(body) }),
-    }
+    read(body, &mut fields)?;
     if let Some(field) = fields.twice {
         return Err(bad(field, "stands twice in the request body"));
     }
@@ -130,14 +125,20 @@ pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
 /// # Errors
 /// [`PeekError::NotJson`] where it is not.
 pub fn check_object(body: &[u8]) -> Result<(), PeekError> {
-    #[derive(Deserialize)]
-    struct Object {}
-    let read = serde_json::from_slice::<Object>(body).map_err(|error| explain(body, &error));
-    match body.trim_ascii_start().first() {
-        // A list would pass for the fields in their order.
-        Some(b'[') => Err(PeekError::NotJson { what: "it is a list".to_owned() }),
-        _ => read.map(|Object {}| ()),
-    }
+    struct Nothing;
+    impl Visit<'_> for Nothing {}
+    read(body, &mut Nothing)
+}
+
+/// Visits the fields of a body that is one JSON object.
+fn read<'de>(body: &'de [u8], visit: &mut impl Visit<'de>) -> Result<(), PeekError> {
+    let what = match parse(body, visit) {
+        Ok(Shape::Object) => return Ok(()),
+        Ok(Shape::List(_)) => "it is a list".to_owned(),
+        Ok(_) => "it is JSON of another type".to_owned(),
+        Err(NotJson) => explain(body),
+    };
+    Err(PeekError::NotJson { what })
 }
 
 /// Where `part`, a slice of `body`, stands in it.
