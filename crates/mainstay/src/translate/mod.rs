@@ -61,6 +61,8 @@
 mod balance;
 mod body;
 mod chat;
+mod citation;
+mod citations;
 mod cohere;
 mod converse;
 mod error;
@@ -71,6 +73,7 @@ mod future;
 mod gemini;
 mod json;
 mod layer;
+mod measure;
 mod messages;
 mod ollama;
 mod out;
