@@ -97,7 +97,7 @@ impl Citations {
                 Event::End => {
                     self.turn(None, events);
                     let rest = std::mem::take(&mut self.waiting);
-                    events.extend(rest.into_iter().map(|citation| self.settled(citation)));
+                    events.extend(rest.into_iter().filter_map(|citation| self.settled(citation)));
                     events.push(Event::End);
                 }
                 other => events.push(other),
@@ -124,23 +124,27 @@ impl Citations {
             let (settled, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(of_it);
             self.waiting = waiting;
             let settled: Vec<_> = settled;
-            events.extend(settled.into_iter().map(|citation| self.settled(citation)));
+            events.extend(settled.into_iter().filter_map(|citation| self.settled(citation)));
         }
     }
 
     fn take<'a>(&mut self, citation: Citation<'a>, events: &mut Vec<Event<'a>>) {
-        let mut hash = DefaultHasher::new();
-        (&citation.url, &citation.place).hash(&mut hash);
         let length = self.length + citation.len();
-        if self.seen.len() == MAX_CITATIONS || length > MAX_LENGTH || !self.seen.insert(hash.finish()) {
+        if self.seen.len() >= MAX_CITATIONS || length > MAX_LENGTH || !self.is_new(&citation) {
             return;
         }
         self.length = length;
         if self.may_settle(&citation.place) {
-            events.push(self.settled(citation));
+            events.extend(self.settled(citation));
         } else {
             self.waiting.push(citation.into_owned());
         }
+    }
+
+    fn is_new(&mut self, citation: &Citation<'_>) -> bool {
+        let mut hash = DefaultHasher::new();
+        (&citation.url, &citation.place).hash(&mut hash);
+        self.seen.insert(hash.finish())
     }
 
     /// Whether the text that a place is in has come.
@@ -171,7 +175,7 @@ impl Citations {
     }
 
     /// The place as a piece of the whole text, as the caller's dialect counts.
-    fn settled<'a>(&self, mut citation: Citation<'a>) -> Event<'a> {
+    fn settled<'a>(&mut self, mut citation: Citation<'a>) -> Option<Event<'a>> {
         let at = match &citation.place {
             Place::Nowhere => None,
             Place::At(range) => Some(range.clone()),
@@ -185,8 +189,11 @@ impl Citations {
                 .bounds(*name)
                 .and_then(|(start, end)| self.in_bytes(within(start.bytes, end.bytes, range)?)),
         };
+        let was_nowhere = citation.place == Place::Nowhere;
         citation.place = at.filter(|at| at.end > 0).map_or(Place::Nowhere, Place::At);
-        Event::Citation(Box::new(citation))
+        // Of several places that there are not, one is left.
+        let is_new = was_nowhere || citation.place != Place::Nowhere || self.is_new(&citation);
+        is_new.then(|| Event::Citation(Box::new(citation)))
     }
 
     /// Where a passage, or the whole text, starts and ends.

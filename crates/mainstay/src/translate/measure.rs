@@ -107,7 +107,8 @@ impl Measure {
         if byte == self.length.bytes {
             return Some(self.length.chars);
         }
-        let run = self.runs.as_ref()?.of(byte, |run| run.start.bytes)?;
+        let runs = self.runs.as_ref().filter(|_| byte < self.length.bytes)?;
+        let run = runs.of(byte, |run| run.start.bytes)?;
         Some(run.start.chars + (byte - run.start.bytes).div_ceil(run.width))
     }
 
@@ -116,7 +117,8 @@ impl Measure {
         if letters == self.length.chars {
             return Some(self.length.bytes);
         }
-        let run = self.runs.as_ref()?.of(letters, |run| run.start.chars)?;
+        let runs = self.runs.as_ref().filter(|_| letters < self.length.chars)?;
+        let run = runs.of(letters, |run| run.start.chars)?;
         Some(run.start.bytes + (letters - run.start.chars) * run.width)
     }
 }
