@@ -2,6 +2,7 @@
 
 mod bounds;
 mod pairs;
+mod requests;
 mod samples;
 
 use super::{
