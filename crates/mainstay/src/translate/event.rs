@@ -178,9 +178,11 @@ pub(super) fn id_with(prefix: &str, theirs: Option<&str>) -> String {
 }
 
 /// The id of a tool call whose provider gave none. Another one in each answer, since clients keep a conversation's ids in
-/// one table; the same whenever the same answer is read.
+/// one table; the same whenever the same answer is read. An answer that its provider gave no name, as Bedrock does not, is like no
+/// other: there it is drawn.
 pub(super) fn made_id(answer: &str, call: u64) -> String {
-    format!("call_{:012x}_{call}", super::target::digest(answer) & 0xffff_ffff_ffff)
+    let answer = if answer.is_empty() { fastrand::u64(..) } else { super::target::digest(answer) };
+    format!("call_{:012x}_{call}", answer & 0xffff_ffff_ffff)
 }
 
 /// More tool calls in one answer are nobody's.
