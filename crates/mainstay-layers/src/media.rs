@@ -22,6 +22,10 @@ impl Media {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let Some(value) = headers.get(CONTENT_TYPE) else { return Media::Unknown };
         let value = value.as_bytes();
+        // As most are written.
+        if value == b"application/json" {
+            return Media::Whole;
+        }
         let essence = value.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
         if EVENTS.iter().any(|name| essence.eq_ignore_ascii_case(name.as_bytes())) {
             return Media::Events;

@@ -5,7 +5,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -15,6 +15,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 #[derive(Debug, Default)]
 pub(crate) struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
+    /// Whom the runtime wakes when it fires, where that is known.
+    waker: Option<Waker>,
     /// How often it was set; tests read it.
     #[cfg(test)]
     pub(crate) arms: u32,
@@ -27,6 +29,7 @@ impl Timer {
             Some(sleep) => sleep.as_mut().reset(at),
             None => self.sleep = Some(Box::pin(sleep_until(at))),
         }
+        self.waker = None;
         #[cfg(test)]
         {
             self.arms += 1;
@@ -53,14 +56,39 @@ impl Timer {
     /// Lets the timer go.
     pub(crate) fn disarm(&mut self) {
         self.sleep = None;
+        self.waker = None;
     }
 
     /// Ready once the time is over; pending for ever while it was never armed.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.waker = None;
         match &mut self.sleep {
             Some(sleep) => sleep.as_mut().poll(cx),
             None => Poll::Pending,
         }
+    }
+
+    /// As [`poll`](Self::poll), for who waits for something else and asks again and again whether the time is over: the
+    /// runtime is told only once whom to wake. No cooperative budget is used: whoever is pending here yields anyway.
+    #[cfg(feature = "timeout")]
+    #[inline]
+    pub(crate) fn poll_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // It has not fired, and when it fires it wakes this very task.
+        if let (Some(sleep), Some(waker)) = (&self.sleep, &self.waker) {
+            if waker.will_wake(cx.waker()) && !sleep.is_elapsed() {
+                return Poll::Pending;
+            }
+        }
+        self.register(cx)
+    }
+
+    #[cfg(feature = "timeout")]
+    fn register(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(sleep) = &mut self.sleep else { return Poll::Pending };
+        // Pending for want of budget it would not have been told.
+        let polled = Pin::new(&mut tokio::task::unconstrained(sleep.as_mut())).poll(cx);
+        self.waker = polled.is_pending().then(|| cx.waker().clone());
+        polled
     }
 }
 

@@ -31,6 +31,7 @@ pub mod client;
 pub mod dialect;
 pub mod endpoint;
 pub mod guide;
+mod json;
 pub mod judge;
 pub mod parameters;
 pub mod peek;

@@ -133,7 +133,7 @@ fn asks_for_events(query: Option<&str>) -> bool {
 /// Calls JSON what was read as JSON: some callers do not say what they send, and curl takes it for a form.
 fn name_json(headers: &mut HeaderMap) {
     let named =
-        |value: &HeaderValue| value.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"));
+        |value: &HeaderValue| value.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"json"));
     if !headers.get(header::CONTENT_TYPE).is_some_and(named) {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }

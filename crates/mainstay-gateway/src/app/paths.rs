@@ -11,7 +11,13 @@ pub(super) fn is_call(path: &str) -> bool {
 /// bytes that no path of an API has. A provider's server might follow them, and the gateway's key goes along.
 pub(super) fn leads_elsewhere(path: &str) -> bool {
     // What SDKs write has none of these: nothing is decoded, and nothing copied, for it.
-    if !path.contains('%') && !path.contains("/.") && !path.contains('\\') {
+    let mut before = b' ';
+    let is_plain = path.bytes().all(|byte| {
+        let leads = matches!((before, byte), (_, b'%' | b'\\') | (b'/', b'.'));
+        before = byte;
+        !leads
+    });
+    if is_plain {
         return false;
     }
     let plain = decode(path);

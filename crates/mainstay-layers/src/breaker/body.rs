@@ -1,15 +1,16 @@
 //! The body of a reply, which votes when it has ended.
 
-use super::{pace::Pace, permit::Permit};
+use super::call::Call;
 use crate::{
     BoxError,
     classify::{Classify, Vote},
 };
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 pin_project! {
@@ -20,15 +21,16 @@ pin_project! {
         // Gone after an error: what it holds must not outlive it.
         #[pin]
         inner: Option<B>,
-        permit: Option<Permit>,
-        pace: Pace,
+        // Gone once it has voted.
+        call: Option<Call>,
         classifier: C,
     }
 }
 
 impl<B, C> ResponseBody<B, C> {
-    pub(super) fn new(inner: B, permit: Option<Permit>, pace: Pace, classifier: C) -> Self {
-        Self { inner: Some(inner), permit, pace, classifier }
+    #[inline]
+    pub(super) fn new(inner: B, call: Option<Call>, classifier: C) -> Self {
+        Self { inner: Some(inner), call, classifier }
     }
 }
 
@@ -41,61 +43,76 @@ where
     type Data = B::Data;
     type Error = BoxError;
 
+    // A frame is large: it is looked at where it lies, and moves once.
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         let mut this = self.project();
         let Some(mut inner) = this.inner.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-        let polled = inner.as_mut().poll_frame(cx);
-        if polled.is_pending() && this.permit.is_some() {
-            this.pace.pending();
-        }
-        let frame = ready!(polled);
-        if this.permit.is_none() {
-            return Poll::Ready(match frame {
-                Some(Err(error)) => {
-                    this.inner.set(None);
-                    Some(Err(error.into()))
+        match inner.as_mut().poll_frame(cx) {
+            Poll::Pending => {
+                if let Some(call) = this.call {
+                    call.pending();
                 }
-                Some(Ok(frame)) => Some(Ok(frame)),
-                None => None,
-            });
-        }
-        let slow = this.pace.content();
-        let (vote, frame) = match frame {
-            None => (Some((Vote::Success, None)), None),
-            Some(Ok(frame)) => {
-                let vote = match frame.trailers_ref() {
-                    Some(trailers) => Some(match this.classifier.trailers(trailers) {
-                        Some(verdict) => (verdict.vote(), verdict.wait),
-                        None => (Vote::Success, None),
-                    }),
-                    None if inner.is_end_stream() => Some((Vote::Success, None)),
-                    None => None,
-                };
-                (vote, Some(Ok(frame)))
+                Poll::Pending
             }
-            Some(Err(error)) => {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(call) = this.call.as_mut() {
+                    call.content();
+                    if let Some(trailers) = frame.trailers_ref() {
+                        judge_trailers(this.call, trailers, this.classifier);
+                    } else if inner.is_end_stream() {
+                        succeed(this.call);
+                    }
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(None) => {
+                succeed(this.call);
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(error))) => {
                 let error = error.into();
                 this.inner.set(None);
-                let verdict = this.classifier.error(&*error);
-                (Some((verdict.vote(), verdict.wait)), Some(Err(error)))
-            }
-        };
-        if let Some((vote, wait)) = vote {
-            if let Some(permit) = this.permit.take() {
-                permit.cast(vote, wait, slow);
+                judge_error(this.call, &error, this.classifier);
+                Poll::Ready(Some(Err(error)))
             }
         }
-        Poll::Ready(frame)
     }
 
+    #[inline]
     fn is_end_stream(&self) -> bool {
         self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
+    #[inline]
     fn size_hint(&self) -> SizeHint {
         self.inner.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
+}
+
+#[inline]
+fn succeed(call: &mut Option<Call>) {
+    if let Some(here) = call {
+        here.end(Vote::Success, None);
+        *call = None;
+    }
+}
+
+#[cold]
+fn judge_trailers<C: Classify>(call: &mut Option<Call>, trailers: &HeaderMap, classifier: &C) {
+    let Some(mut call) = call.take() else { return };
+    match classifier.trailers(trailers) {
+        Some(verdict) => call.end(verdict.vote(), verdict.wait),
+        None => call.end(Vote::Success, None),
+    }
+}
+
+#[cold]
+fn judge_error<C: Classify>(call: &mut Option<Call>, error: &BoxError, classifier: &C) {
+    let Some(mut call) = call.take() else { return };
+    let verdict = classifier.error(&**error);
+    call.end(verdict.vote(), verdict.wait);
 }

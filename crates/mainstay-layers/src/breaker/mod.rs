@@ -53,6 +53,7 @@
 //! ```
 
 mod body;
+mod call;
 mod config;
 mod error;
 mod future;

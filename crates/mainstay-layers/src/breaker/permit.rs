@@ -11,7 +11,6 @@ use std::{fmt, time::Duration};
 #[must_use = "a permit that is dropped at once says nothing about the call"]
 pub struct Permit {
     breaker: CircuitBreaker,
-    /// A probe's until it has voted; then it has no slot to give back.
     ticket: Ticket,
 }
 
@@ -22,12 +21,12 @@ impl Permit {
     }
 
     /// The call succeeded.
-    pub fn success(self) {
+    pub fn success(mut self) {
         self.cast(Vote::Success, None, false);
     }
 
     /// The call failed, and the server may have asked for a wait: a floor under `open_for`.
-    pub fn failure(self, wait: Option<Duration>) {
+    pub fn failure(mut self, wait: Option<Duration>) {
         self.cast(Vote::Failure, wait, false);
     }
 
@@ -37,7 +36,14 @@ impl Permit {
     }
 
     #[inline]
-    pub(super) fn cast(mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
+    pub(super) fn breaker(&self) -> &CircuitBreaker {
+        &self.breaker
+    }
+
+    /// Votes, and holds nothing from then on but the circuit.
+    #[inline]
+    pub(super) fn cast(&mut self, vote: Vote, wait: Option<Duration>, slow: bool) {
+        // The vote gives the slot back, so the drop need not.
         let ticket = self.ticket.spend();
         if vote != Vote::Success || !self.breaker.machine().is_settled(ticket) {
             self.breaker.count(ticket, Ballot { vote, slow, wait });

@@ -1,6 +1,6 @@
 //! The service.
 
-use super::{CircuitBreaker, ResponseBody, ResponseFuture, pace::Pace};
+use super::{CircuitBreaker, ResponseBody, ResponseFuture, call::Call};
 use crate::{BoxError, classify::Classify};
 use http::{Request, Response};
 use std::{
@@ -62,6 +62,7 @@ where
 
     /// Ready as the inner service is; while the circuit is open, ready at once: a caller must not wait for a service
     /// that it will not reach.
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.unasked = !self.breaker.would_admit();
         if self.unasked {
@@ -76,14 +77,15 @@ where
         })
     }
 
+    #[inline]
     fn call(&mut self, request: Request<B>) -> Self::Future {
         if mem::take(&mut self.unasked) {
             return ResponseFuture::rejected(self.breaker.reject(), self.classifier.clone());
         }
         match self.breaker.try_enter() {
             Ok(permit) => {
-                let pace = Pace::start(self.breaker.slow_after());
-                ResponseFuture::new(self.inner.call(request), permit, pace, self.classifier.clone())
+                let call = Call::start(permit);
+                ResponseFuture::new(self.inner.call(request), call, self.classifier.clone())
             }
             Err(open) => ResponseFuture::rejected(open, self.classifier.clone()),
         }

@@ -18,7 +18,7 @@ use std::{
     task::{Context, Poll, ready},
     time::Duration,
 };
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
 use tower_service::Service;
 
 pin_project! {
@@ -29,27 +29,29 @@ pin_project! {
     where
         S: Service<Request<B>>,
     {
-        call: Option<(S, Request<B>)>,
         limit: ConcurrencyLimit,
         classifier: C,
         #[pin]
-        stage: Stage<S::Future>,
+        stage: Stage<S, Request<B>, S::Future>,
     }
 }
 
 pin_project! {
+    // The request lies where the call will: the two are never there at once.
     #[project = StageProj]
-    enum Stage<F> {
-        Start,
-        InLine { place: Place, #[pin] sleep: Sleep },
+    #[project_replace = StageOwn]
+    enum Stage<S, R, F> {
+        Start { service: S, request: R },
+        InLine { service: S, request: R, place: Place },
         Called { #[pin] future: F, permit: Option<Permit>, began: Option<Instant> },
         Over,
     }
 }
 
 impl<S: Service<Request<B>>, B, C> ResponseFuture<S, B, C> {
+    #[inline]
     pub(super) fn new(service: S, request: Request<B>, limit: ConcurrencyLimit, classifier: C) -> Self {
-        Self { call: Some((service, request)), limit, classifier, stage: Stage::Start }
+        Self { limit, classifier, stage: Stage::Start { service, request } }
     }
 }
 
@@ -74,32 +76,26 @@ where
         let mut this = self.project();
         loop {
             let permit = match this.stage.as_mut().project() {
-                StageProj::Start => {
-                    let Some((_, request)) = this.call.as_ref() else { return Poll::Pending };
+                StageProj::Start { request, .. } => {
                     let weight = this.limit.weight(&request.body().size_hint());
-                    if let Some(permit) = this.limit.try_enter(weight) {
-                        permit
-                    } else {
-                        let wait = longest_wait(this.limit.queue_wait(), request.extensions());
-                        let place = if wait.is_zero() { None } else { this.limit.line_up(weight) };
-                        match place {
-                            Some(place) => this.stage.set(Stage::InLine { place, sleep: sleep(wait) }),
-                            None => {
-                                this.call.take();
-                                this.stage.set(Stage::Over);
+                    match this.limit.try_enter(weight) {
+                        Some(permit) => permit,
+                        None => {
+                            let wait = longest_wait(this.limit.queue_wait(), request.extensions());
+                            let place = if wait.is_zero() { None } else { this.limit.line_up(weight, wait) };
+                            let start = this.stage.as_mut().project_replace(Stage::Over);
+                            let (StageOwn::Start { service, request }, Some(place)) = (start, place) else {
                                 return Poll::Ready(Err(overloaded(this.limit, Duration::ZERO)));
-                            }
+                            };
+                            this.stage.set(Stage::InLine { service, request, place });
+                            continue;
                         }
-                        continue;
                     }
                 }
-                // The permit first: one that came in time is good, however late we look.
-                StageProj::InLine { place, sleep } => match place.poll(cx) {
-                    Poll::Ready(permit) => permit,
-                    Poll::Pending => {
-                        ready!(sleep.poll(cx));
+                StageProj::InLine { place, .. } => match ready!(place.poll(cx)) {
+                    Some(permit) => permit,
+                    None => {
                         let waited = place.since().elapsed();
-                        this.call.take();
                         this.stage.set(Stage::Over);
                         return Poll::Ready(Err(overloaded(this.limit, waited)));
                     }
@@ -112,9 +108,13 @@ where
                 }
                 StageProj::Over => return Poll::Pending,
             };
-            let Some((mut service, request)) = this.call.take() else { return Poll::Pending };
             let began = this.limit.is_adaptive().then(Instant::now);
-            let future = service.call(request);
+            let future = match this.stage.as_mut().project_replace(Stage::Over) {
+                StageOwn::Start { mut service, request } | StageOwn::InLine { mut service, request, .. } => {
+                    service.call(request)
+                }
+                StageOwn::Called { .. } | StageOwn::Over => return Poll::Pending,
+            };
             this.stage.set(Stage::Called { future, permit: Some(permit), began });
         }
     }

@@ -9,15 +9,18 @@ use http_body::SizeHint;
 use parking_lot::Mutex;
 use std::{
     fmt,
+    future::{Future, poll_fn},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+    sync::Semaphore,
+    time::{Instant, sleep},
 };
 
 /// A handle on one limit. Clones share it; so do all clones of a layer made with it.
@@ -27,8 +30,8 @@ pub struct ConcurrencyLimit {
 }
 
 struct Shared {
-    calls: Arc<Semaphore>,
-    bytes: Option<(Arc<Semaphore>, u32)>,
+    calls: Semaphore,
+    bytes: Option<(Semaphore, u32)>,
     queue_wait: Duration,
     max_waiting: usize,
     waiting: AtomicUsize,
@@ -51,10 +54,10 @@ impl ConcurrencyLimit {
         let limit = config.adaptive.as_ref().map_or(config.limit, |rules| rules.clamp(config.limit));
         let limit = limit.min(Semaphore::MAX_PERMITS);
         let shared = Shared {
-            calls: Arc::new(Semaphore::new(limit)),
+            calls: Semaphore::new(limit),
             bytes: config.request_bytes.map(|most| {
                 let permits = usize::try_from(most).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
-                (Arc::new(Semaphore::new(permits)), most)
+                (Semaphore::new(permits), most)
             }),
             queue_wait: config.queue_wait,
             max_waiting: config.max_waiting,
@@ -126,31 +129,43 @@ impl ConcurrencyLimit {
 
     /// Enters if there is room now. The semaphores give free permits to those in line first, so this overtakes nobody.
     pub(super) fn try_enter(&self, weight: u32) -> Option<Permit> {
-        let calls = self.shared.calls.clone().try_acquire_owned().ok()?;
-        let bytes = match &self.shared.bytes {
-            Some((bytes, _)) => Some(bytes.clone().try_acquire_many_owned(weight).ok()?),
-            None => None,
-        };
-        Some(Permit::new(self.clone(), Some(calls), bytes))
+        let calls = self.shared.calls.try_acquire().ok()?;
+        if let Some((bytes, _)) = &self.shared.bytes {
+            bytes.try_acquire_many(weight).ok()?.forget();
+        }
+        calls.forget();
+        Some(Permit::new(self.clone(), weight))
     }
 
-    /// A place in line, if that is not full.
-    pub(super) fn line_up(&self, weight: u32) -> Option<Place> {
+    /// A place in line for at most `wait`, if the line is not full.
+    pub(super) fn line_up(&self, weight: u32, wait: Duration) -> Option<Place> {
         let most = self.shared.max_waiting;
         let place = self.shared.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |waiting| {
             (waiting < most).then_some(waiting + 1)
         });
-        place.is_ok().then(|| Place::new(self.clone(), Box::pin(self.clone().enter(weight))))
+        place.is_ok().then(|| Place::new(self.clone(), Box::pin(self.clone().enter(weight, wait))))
     }
 
-    // Neither semaphore is ever closed, so no permit is ever missing.
-    async fn enter(self, weight: u32) -> Permit {
-        let calls = self.shared.calls.clone().acquire_owned().await.ok();
-        let bytes = match &self.shared.bytes {
-            Some((bytes, _)) => bytes.clone().acquire_many_owned(weight).await.ok(),
-            None => None,
-        };
-        Permit::new(self, calls, bytes)
+    /// `None`: the time is up.
+    async fn enter(self, weight: u32, wait: Duration) -> Option<Permit> {
+        let (mut entered, mut over) = (pin!(self.take(weight)), pin!(sleep(wait)));
+        let entered = poll_fn(|cx| match entered.as_mut().poll(cx) {
+            // The permit first: one that came in time is good, however late we look.
+            Poll::Ready(taken) => Poll::Ready(taken),
+            Poll::Pending => over.as_mut().poll(cx).map(|()| None),
+        });
+        entered.await.map(|()| Permit::new(self.clone(), weight))
+    }
+
+    /// Takes a place and the bytes, for whoever gives them back: what is dropped half-way has taken nothing.
+    async fn take(&self, weight: u32) -> Option<()> {
+        // Neither semaphore is ever closed, so this never fails.
+        let calls = self.shared.calls.acquire().await.ok()?;
+        if let Some((bytes, _)) = &self.shared.bytes {
+            bytes.acquire_many(weight).await.ok()?.forget();
+        }
+        calls.forget();
+        Some(())
     }
 
     /// Somebody left the line, one way or the other.
@@ -163,14 +178,15 @@ impl ConcurrencyLimit {
         self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call has ended.
-    pub(super) fn end(&self, calls: Option<OwnedSemaphorePermit>) {
+    /// A call that took a place and so many bytes has ended.
+    pub(super) fn end(&self, weight: u32) {
         // Before the permit is back, so that those it lets in never make the count exceed the limit.
         self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if let Some(calls) = calls {
-            if self.pay() {
-                calls.forget();
-            }
+        if !self.pay() {
+            self.shared.calls.add_permits(1);
+        }
+        if let Some((bytes, _)) = &self.shared.bytes {
+            bytes.add_permits(weight as usize);
         }
     }
 
@@ -219,6 +235,7 @@ impl ConcurrencyLimit {
     }
 
     /// Takes one off the debt, if there is any.
+    #[inline]
     fn pay(&self) -> bool {
         let debt = &self.shared.debt;
         debt.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |debt| debt.checked_sub(1)).is_ok()

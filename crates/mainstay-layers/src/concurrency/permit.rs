@@ -7,33 +7,34 @@ use std::{
     pin::Pin,
     task::{Context, Poll},
 };
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::time::Instant;
 
-/// A call in flight.
+/// A call in flight. Two words, since it goes from the future to the body by copying: the semaphores are the limit's, and
+/// what was taken from them is given back here.
 pub(super) struct Permit {
     limit: ConcurrencyLimit,
-    calls: Option<OwnedSemaphorePermit>,
-    _bytes: Option<OwnedSemaphorePermit>,
+    /// The bytes it counts for.
+    weight: u32,
 }
 
 impl Permit {
-    pub(super) fn new(
-        limit: ConcurrencyLimit,
-        calls: Option<OwnedSemaphorePermit>,
-        bytes: Option<OwnedSemaphorePermit>,
-    ) -> Self {
+    /// Of a call for which one place, and so many bytes, have been taken from the limit.
+    #[inline]
+    pub(super) fn new(limit: ConcurrencyLimit, weight: u32) -> Self {
         limit.begin();
-        Self { limit, calls, _bytes: bytes }
+        Self { limit, weight }
     }
 
+    #[inline]
     pub(super) fn limit(&self) -> &ConcurrencyLimit {
         &self.limit
     }
 }
 
 impl Drop for Permit {
+    #[inline]
     fn drop(&mut self) {
-        self.limit.end(self.calls.take());
+        self.limit.end(self.weight);
     }
 }
 
@@ -50,14 +51,15 @@ pub(super) struct Place {
     enter: Enter,
 }
 
-type Enter = Pin<Box<dyn Future<Output = Permit> + Send>>;
+/// `None`: the time was up first.
+type Enter = Pin<Box<dyn Future<Output = Option<Permit>> + Send>>;
 
 impl Place {
     pub(super) fn new(limit: ConcurrencyLimit, enter: Enter) -> Self {
         Self { limit, since: Instant::now(), enter }
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permit> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Permit>> {
         self.enter.as_mut().poll(cx)
     }
 

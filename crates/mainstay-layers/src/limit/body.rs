@@ -67,6 +67,7 @@ where
     type Data = B::Data;
     type Error = BoxError;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -91,10 +92,12 @@ where
         Poll::Ready(end)
     }
 
+    #[inline]
     fn is_end_stream(&self) -> bool {
         self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
+    #[inline]
     fn size_hint(&self) -> SizeHint {
         let Some(inner) = &self.inner else { return SizeHint::with_exact(0) };
         let hint = inner.size_hint();

@@ -6,7 +6,7 @@ use pin_project_lite::pin_project;
 use std::{
     fmt,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     vec,
 };
 
@@ -48,6 +48,7 @@ impl<RB: Body> Body for ResponseBody<RB> {
     type Data = RB::Data;
     type Error = RB::Error;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -55,11 +56,12 @@ impl<RB: Body> Body for ResponseBody<RB> {
         match self.project().kind.project() {
             KindProj::Passed { mut body } => {
                 let Some(inner) = body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-                let frame = ready!(inner.poll_frame(cx));
-                if !matches!(frame, Some(Ok(_))) {
+                // A frame is large: it is looked at where it lies.
+                let polled = inner.poll_frame(cx);
+                if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
                     body.set(None);
                 }
-                Poll::Ready(frame)
+                polled
             }
             KindProj::Kept { frames, bytes } => {
                 let frame = frames.next();
@@ -71,6 +73,7 @@ impl<RB: Body> Body for ResponseBody<RB> {
         }
     }
 
+    #[inline]
     fn is_end_stream(&self) -> bool {
         match &self.kind {
             Kind::Passed { body } => body.as_ref().is_none_or(Body::is_end_stream),
@@ -78,6 +81,7 @@ impl<RB: Body> Body for ResponseBody<RB> {
         }
     }
 
+    #[inline]
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
             Kind::Passed { body } => body.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint),

@@ -69,33 +69,39 @@ where
     type Data = B::Data;
     type Error = BoxError;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let mut this = self.project();
         let Some(inner) = this.inner.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-        let end = match (inner.poll_frame(cx), this.watch.as_mut()) {
-            (Poll::Ready(Some(Ok(frame))), watch) => {
-                if let Some(watch) = watch {
+        // A frame is large: it is looked at where it lies, and moves once.
+        let end = match inner.poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(watch) = this.watch {
                     watch.frame(frame.data_ref().is_some_and(Buf::has_remaining));
                 }
                 return Poll::Ready(Some(Ok(frame)));
             }
-            (Poll::Ready(Some(Err(error))), _) => Some(Err(error.into())),
-            (Poll::Ready(None), _) => None,
-            (Poll::Pending, Some(watch)) => Some(Err(ready!(watch.poll_waiting(cx)))),
-            (Poll::Pending, None) => return Poll::Pending,
+            Poll::Pending => match this.watch {
+                Some(watch) => Some(Err(ready!(watch.poll_waiting(cx)))),
+                None => return Poll::Pending,
+            },
+            Poll::Ready(Some(Err(error))) => Some(Err(error.into())),
+            Poll::Ready(None) => None,
         };
         this.inner.set(None);
         *this.watch = None;
         Poll::Ready(end)
     }
 
+    #[inline]
     fn is_end_stream(&self) -> bool {
         self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
+    #[inline]
     fn size_hint(&self) -> SizeHint {
         self.inner.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
     }

@@ -159,7 +159,7 @@ impl Watch {
             }
         }
         loop {
-            ready!(self.timer.poll(cx));
+            ready!(self.timer.poll_again(cx));
             // It was set for what was known then. What is due now?
             let now = Instant::now();
             if self.see_marks() {
@@ -216,23 +216,28 @@ impl Watch {
     }
 
     /// Ends the wait that is on, and charges it.
+    #[inline]
     fn end_wait(&mut self) {
-        if self.waiting_since.is_none() {
-            return;
-        }
-        if self.adds_up() {
-            let now = Instant::now();
-            // Past what was due, the timer would have ended the wait had anyone looked: nobody did, so when the frame
-            // came is not known, and the benefit of the doubt is the server's. (What is due is never before what the
-            // timer is set for, and that is cheaper to ask.)
-            let late = self.timer.fires_before(now) && self.due().is_some_and(|due| due.at < now);
-            if let Some(since) = self.waiting_since.filter(|_| !late || self.phase == Phase::Head) {
-                let waited = now.saturating_duration_since(since);
-                self.spent = self.spent.saturating_add(waited);
-                self.quiet = self.quiet.saturating_add(waited);
+        if self.waiting_since.is_some() {
+            if self.adds_up() {
+                self.charge();
             }
+            self.waiting_since = None;
         }
-        self.waiting_since = None;
+    }
+
+    /// Adds the wait that ends to what was waited before.
+    fn charge(&mut self) {
+        let now = Instant::now();
+        // Past what was due, the timer would have ended the wait had anyone looked: nobody did, so when the frame came is
+        // not known, and the benefit of the doubt is the server's. (What is due is never before what the timer is set
+        // for, and that is cheaper to ask.)
+        let late = self.timer.fires_before(now) && self.due().is_some_and(|due| due.at < now);
+        if let Some(since) = self.waiting_since.filter(|_| !late || self.phase == Phase::Head) {
+            let waited = now.saturating_duration_since(since);
+            self.spent = self.spent.saturating_add(waited);
+            self.quiet = self.quiet.saturating_add(waited);
+        }
     }
 
     /// Whether any clock that can still run adds waits up; if not, the time need not be asked.
@@ -249,6 +254,7 @@ impl Watch {
     }
 
     /// Looks for new marks of content.
+    #[inline]
     fn see_marks(&mut self) -> bool {
         let Some(progress) = &self.progress else { return false };
         let marks = progress.marks();
@@ -267,9 +273,18 @@ impl Watch {
     }
 
     /// Brings the clocks up to where the upload is; says whether it holds them because it waits for its source.
+    #[inline]
     fn catch_up(&mut self) -> bool {
-        let Some(upload) = &self.upload else { return false };
-        let (at, turn) = upload.read();
+        match &self.upload {
+            Some(upload) => {
+                let (at, turn) = upload.read();
+                self.follow(at, turn)
+            }
+            None => false,
+        }
+    }
+
+    fn follow(&mut self, at: Instant, turn: Turn) -> bool {
         if turn == Turn::Done {
             self.upload = None;
         }

@@ -2,6 +2,7 @@
 
 use super::{
     calls::{clocks, retry, router, stack},
+    guarded::guard,
     measure::{Case, streams},
     memory::{ASKED_STREAM, Provider, plain, routed, target},
 };
@@ -52,6 +53,7 @@ fn of(late: bool) -> Vec<Case> {
     if !late {
         // The others have no clock: for them a frame that is late is one that is there.
         cases.extend([
+            layer!("a guard in the body, alone", guard()),
             layer!("RetryLayer", retry()),
             layer!("CircuitBreakerLayer, closed", CircuitBreakerLayer::new(CircuitBreaker::new("cost"))),
             layer!("ConcurrencyLayer", ConcurrencyLayer::new(ConcurrencyLimit::new(8))),

@@ -1,5 +1,7 @@
 //! The least that a layer can be which hears of the end of a body.
 
+use super::memory::Reply;
+use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use std::{
@@ -10,6 +12,16 @@ use std::{
     },
     task::{Context, Poll, ready},
 };
+use tower::util::MapResponseLayer;
+
+/// A layer that puts the guard into the body of each reply, and does nothing else.
+pub(crate) fn guard() -> MapResponseLayer<impl Fn(Response<Reply>) -> Response<Guarded<Reply>> + Clone> {
+    let ended = Arc::new(AtomicU64::new(0));
+    MapResponseLayer::new(move |reply: Response<Reply>| {
+        let ended = ended.clone();
+        reply.map(|body| Guarded { inner: body, ended: Some(ended) })
+    })
+}
 
 pin_project! {
     /// A body that is counted when it has ended.
@@ -17,12 +29,6 @@ pin_project! {
         #[pin]
         inner: B,
         ended: Option<Arc<AtomicU64>>,
-    }
-}
-
-impl<B> Guarded<B> {
-    pub(crate) fn new(inner: B, ended: Arc<AtomicU64>) -> Self {
-        Self { inner, ended: Some(ended) }
     }
 }
 

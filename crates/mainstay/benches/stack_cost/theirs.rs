@@ -1,7 +1,7 @@
 //! What others ask for the same, where they have it, and ours beside it.
 
 use super::{
-    guarded::Guarded,
+    guarded::guard,
     measure::{Case, calls, rejections, runtime, streams},
     memory::{ASKED, ASKED_STREAM, Provider, Reply, plain},
 };
@@ -12,7 +12,7 @@ use http_body_util::{Full, Limited};
 use mainstay::layers as ours;
 use std::{
     future::{Ready, ready},
-    sync::{Arc, atomic::AtomicU64},
+    sync::Arc,
     time::Duration,
 };
 use tower::{
@@ -44,11 +44,6 @@ pub(crate) fn whole() -> Vec<Case> {
     }
     let limited =
         MapResponseLayer::new(|reply: Response<Reply>| reply.map(|body| Limited::new(body, 16 << 20)));
-    let ended = Arc::new(AtomicU64::new(0));
-    let guarded = MapResponseLayer::new(move |reply: Response<Reply>| {
-        let ended = ended.clone();
-        reply.map(|body| Guarded::new(body, ended))
-    });
     // Some clone it for each call: what a row costs more is to be the layer's own.
     assert_eq!(measure(|| drop(provider.clone())).count_total, 0, "the bottom service's clone allocates");
     let bare = |group: &str| calls(&format!("{group}: the bare service"), provider.clone(), send.clone());
@@ -60,14 +55,14 @@ pub(crate) fn whole() -> Vec<Case> {
         layer!("retry: tower's with a budget", RetryLayer::new(Budgeted::new())),
         bare("breaker"),
         // What any layer costs that hears of the end of a body.
-        layer!("breaker: a guard in the body, alone", guarded.clone()),
+        layer!("breaker: a guard in the body, alone", guard()),
         layer!("breaker: ours, closed", ours_closed()),
         layer!("breaker: tower-resilience's, closed", theirs_closed()),
         rejections("breaker: a request, and a ready error", service_fn(rejected), send.clone()),
         rejections("breaker: ours, open", ours_open().layer(provider.clone()), send.clone()),
         rejections("breaker: tower-resilience's, open", theirs_open().layer(provider.clone()), send.clone()),
         bare("concurrency"),
-        layer!("concurrency: a guard in the body, alone", guarded),
+        layer!("concurrency: a guard in the body, alone", guard()),
         layer!("concurrency: ours", ours_limit()),
         // Frees the place at the reply's head: of a stream it limits the start.
         layer!("concurrency: tower's", GlobalConcurrencyLimitLayer::new(8)),

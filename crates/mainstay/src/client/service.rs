@@ -118,7 +118,10 @@ fn check<'a>(method: &Method, uri: &'a Uri) -> Result<&'a http::uri::Authority, 
         None => return Err("the URL is not absolute: it needs a scheme and a host"),
     }
     match uri.authority() {
-        Some(authority) if authority.host().is_empty() => Err("the URL names no host"),
+        // Nothing before the port either. (`host()` would take it apart once more.)
+        Some(authority) if matches!(authority.as_str().as_bytes(), [] | [b':', ..]) => {
+            Err("the URL names no host")
+        }
         // They would stand in `:authority`, in logs and in the pool's keys.
         Some(authority) if authority.as_str().contains('@') => {
             Err("the URL holds credentials: send them in a header")

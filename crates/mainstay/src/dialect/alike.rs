@@ -9,10 +9,10 @@
 //! A pattern knows the whole block of the stream too, line ends and event name included: a frame that is nothing but such
 //! events is not even cut into lines.
 
-use super::{
-    json::quoted,
+use super::seen::Seen;
+use crate::json::{
     lexeme::{number_len, string_len},
-    seen::Seen,
+    quoted,
 };
 use memchr::memmem;
 use std::{fmt, ops::Range};

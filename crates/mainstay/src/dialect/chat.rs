@@ -1,15 +1,12 @@
 //! OpenAI's chat completions and completions, whole and in chunks, with what imitators add.
 
-use super::{
-    json::{Shape, Visit, count, is_word, parse, raw, skip, walk},
-    seen::Seen,
-};
-use serde::{Deserializer, de::Error};
+use super::seen::Seen;
+use crate::json::{NotJson, Shape, Value, Visit, count, is_word, parse, raw, skip, walk};
 
 pub(super) struct Chat<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Chat<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "choices" => {
                 let mut choices = Choices { seen: &mut *self.0, at: 0 };
@@ -32,7 +29,7 @@ impl<'de> Visit<'de> for Chat<'_, 'de> {
     }
 
     // A list that holds one reply: Gemini's imitation wraps its errors so.
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -43,7 +40,7 @@ struct Choices<'s, 'de> {
 }
 
 impl<'de> Visit<'de> for Choices<'_, 'de> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         let mut choice = Choice { seen: &mut *self.seen, index: self.at, finished: false };
         let shape = walk(value, &mut choice)?;
         choice.seen.object(shape);
@@ -62,7 +59,7 @@ struct Choice<'s, 'de> {
 }
 
 impl<'de> Visit<'de> for Choice<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "index" => self.index = count(raw(value)?).unwrap_or(self.index),
             "delta" | "message" => {
@@ -82,7 +79,7 @@ impl<'de> Visit<'de> for Choice<'_, 'de> {
 pub(super) struct Delta<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Delta<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "content" => {
                 let content = raw(value)?;
@@ -103,7 +100,7 @@ impl<'de> Visit<'de> for Delta<'_, 'de> {
                 self.0.tool |= self.0.filled(calls);
                 self.0.broken |= self.0.whole && !matches!(calls.get().as_bytes().first(), Some(b'[' | b'n'));
                 if self.0.whole {
-                    parse(calls.get().as_bytes(), &mut Calls(&mut *self.0)).map_err(Error::custom)?;
+                    parse(calls.get().as_bytes(), &mut Calls(&mut *self.0))?;
                 }
             }
             "function_call" => self.0.tool |= self.0.filled(raw(value)?),
@@ -117,11 +114,11 @@ impl<'de> Visit<'de> for Delta<'_, 'de> {
 struct Calls<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Calls<'_, '_> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "function" => walk(value, self).map(drop),
             "arguments" => {

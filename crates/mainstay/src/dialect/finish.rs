@@ -1,7 +1,6 @@
 //! Why an answer ended.
 
-use super::json::string;
-use serde_json::value::RawValue;
+use crate::json::{Raw, string};
 
 /// Why an answer ended, in whatever dialect it was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +71,7 @@ impl Finish {
     }
 
     /// The same for a JSON value; anything but a string and null is a reason that is not known.
-    pub(super) fn of_raw(raw: &RawValue) -> Option<Self> {
+    pub(super) fn of_raw(raw: Raw<'_>) -> Option<Self> {
         match raw.get() {
             "null" => None,
             _ => match string(raw) {

@@ -1,17 +1,12 @@
 //! Gemini's `GenerateContentResponse`: a whole answer and each event of a stream have the same shape.
 
-use super::{
-    Finish,
-    json::{Shape, Visit, count, is_filled, raw, skip, walk},
-    seen::Seen,
-};
-use serde::Deserializer;
-use serde_json::value::RawValue;
+use super::{Finish, seen::Seen};
+use crate::json::{NotJson, Raw, Shape, Value, Visit, count, is_filled, raw, skip, walk};
 
 pub(super) struct Gemini<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Gemini<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "candidates" => {
                 let mut candidates = Candidates { seen: &mut *self.0, at: 0 };
@@ -32,7 +27,7 @@ impl<'de> Visit<'de> for Gemini<'_, 'de> {
     }
 
     // Without `alt=sse` a stream is a list of replies, and so are its errors.
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -40,7 +35,7 @@ impl<'de> Visit<'de> for Gemini<'_, 'de> {
 struct Feedback<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Feedback<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "blockReason" | "block_reason" => {
                 if is_filled(raw(value)?) {
@@ -61,7 +56,7 @@ struct Candidates<'s, 'de> {
 }
 
 impl<'de> Visit<'de> for Candidates<'_, 'de> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         let mut candidate = Candidate { seen: &mut *self.seen, index: self.at, finished: false };
         walk(value, &mut candidate)?;
         let (bit, finished) = (Seen::bit(candidate.index), candidate.finished);
@@ -79,7 +74,7 @@ struct Candidate<'s, 'de> {
 }
 
 impl<'de> Visit<'de> for Candidate<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "index" => self.index = count(raw(value)?).unwrap_or(self.index),
             "content" => {
@@ -95,14 +90,14 @@ impl<'de> Visit<'de> for Candidate<'_, 'de> {
 struct Content<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Content<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "parts" => walk(value, self).map(drop),
             _ => skip(value),
         }
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         let mut part = Part::default();
         walk(value, &mut part)?;
         self.0.content |= part.filled;
@@ -116,14 +111,14 @@ impl<'de> Visit<'de> for Content<'_, 'de> {
 
 #[derive(Default)]
 struct Part<'de> {
-    text: Option<&'de RawValue>,
+    text: Option<Raw<'de>>,
     thought: bool,
     tool: bool,
     filled: bool,
 }
 
 impl<'de> Visit<'de> for Part<'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "text" => self.text = Some(raw(value)?),
             "thought" => self.thought = raw(value)?.get() == "true",

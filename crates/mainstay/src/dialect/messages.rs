@@ -1,15 +1,11 @@
 //! Anthropic's Messages, whole and in events.
 
-use super::{
-    json::{Shape, Visit, is_filled, is_word, parse, raw, skip, string, walk},
-    seen::Seen,
-};
-use serde::Deserializer;
-use serde_json::value::RawValue;
+use super::seen::Seen;
+use crate::json::{NotJson, Raw, Shape, Value, Visit, is_filled, is_word, parse, raw, skip, string, walk};
 
 pub(super) struct Messages<'s, 'de> {
     pub(super) seen: &'s mut Seen<'de>,
-    pub(super) kind: Option<&'de RawValue>,
+    pub(super) kind: Option<Raw<'de>>,
 }
 
 impl<'s, 'de> Messages<'s, 'de> {
@@ -37,9 +33,9 @@ impl<'s, 'de> Messages<'s, 'de> {
 
 /// The type of an event, if it is one that an event could be named by.
 pub(crate) fn type_of(data: &[u8]) -> Option<String> {
-    struct Type<'de>(Option<&'de RawValue>);
+    struct Type<'de>(Option<Raw<'de>>);
     impl<'de> Visit<'de> for Type<'de> {
-        fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+        fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
             match key {
                 "type" => self.0 = Some(raw(value)?),
                 _ => skip(value)?,
@@ -55,7 +51,7 @@ pub(crate) fn type_of(data: &[u8]) -> Option<String> {
 }
 
 impl<'de> Visit<'de> for Messages<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "type" => self.kind = Some(raw(value)?),
             "error" => self.seen.error(raw(value)?),
@@ -83,7 +79,7 @@ impl<'de> Visit<'de> for Messages<'_, 'de> {
         Ok(())
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -91,20 +87,20 @@ impl<'de> Visit<'de> for Messages<'_, 'de> {
 struct Blocks<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Blocks<'_, 'de> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         block(value, self.0)
     }
 }
 
 #[derive(Default)]
 struct Block<'de> {
-    kind: Option<&'de RawValue>,
-    text: Option<&'de RawValue>,
+    kind: Option<Raw<'de>>,
+    text: Option<Raw<'de>>,
     thinking: bool,
 }
 
 impl<'de> Visit<'de> for Block<'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "type" => self.kind = Some(raw(value)?),
             "text" => self.text = Some(raw(value)?),
@@ -116,7 +112,7 @@ impl<'de> Visit<'de> for Block<'de> {
 }
 
 /// A content block: text and thinking begin empty; any other kind is content by being there.
-fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
+fn block<'de>(value: Value<'_, 'de>, seen: &mut Seen<'de>) -> Result<(), NotJson> {
     let mut block = Block::default();
     let shape = walk(value, &mut block)?;
     seen.object(shape);
@@ -139,7 +135,7 @@ fn block<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<()
 struct Delta<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Delta<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "text" => self.0.text(raw(value)?),
             "thinking" | "partial_json" | "citation" => {

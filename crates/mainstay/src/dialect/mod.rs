@@ -28,8 +28,6 @@ mod chat;
 mod failure;
 mod finish;
 mod gemini;
-mod json;
-mod lexeme;
 mod messages;
 mod others;
 mod path;

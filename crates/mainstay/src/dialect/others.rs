@@ -1,18 +1,13 @@
 //! The dialects that providers speak and callers do not: Cohere's, Ollama's, Bedrock's; embeddings; anything else.
 
-use super::{
-    Finish,
-    chat::Delta,
-    json::{Shape, Visit, is_word, raw, skip, walk},
-    seen::Seen,
-};
-use serde::Deserializer;
+use super::{Finish, chat::Delta, seen::Seen};
+use crate::json::{NotJson, Shape, Value, Visit, is_word, raw, skip, walk};
 
 /// Cohere's `/v2/chat`, whole and in events.
 pub(super) struct Cohere<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Cohere<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "type" => self.0.terminal |= is_word(raw(value)?, "message-end"),
             "delta" | "content" => {
@@ -37,7 +32,7 @@ impl<'de> Visit<'de> for Cohere<'_, 'de> {
         Ok(())
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -46,7 +41,7 @@ impl<'de> Visit<'de> for Cohere<'_, 'de> {
 pub(super) struct Ollama<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Ollama<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "message" => {
                 walk(value, &mut Delta(&mut *self.0))?;
@@ -76,7 +71,7 @@ impl<'de> Visit<'de> for Ollama<'_, 'de> {
 pub(super) struct Converse<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Converse<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "output" | "content" | "delta" | "start" => {
                 walk(value, self)?;
@@ -100,7 +95,7 @@ impl<'de> Visit<'de> for Converse<'_, 'de> {
         Ok(())
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -109,7 +104,7 @@ impl<'de> Visit<'de> for Converse<'_, 'de> {
 pub(super) struct Embeddings<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Embeddings<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             // Cohere and Ollama call the list so.
             "data" | "embeddings" => {
@@ -124,7 +119,7 @@ impl<'de> Visit<'de> for Embeddings<'_, 'de> {
         }
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -137,7 +132,7 @@ impl Visit<'_> for Nothing {}
 pub(super) struct AnyError<'s, 'de>(pub(super) &'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for AnyError<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "error" => self.0.error(raw(value)?),
             "object" | "type" => self.0.is_error |= is_word(raw(value)?, "error"),
@@ -147,7 +142,7 @@ impl<'de> Visit<'de> for AnyError<'_, 'de> {
     }
 
     // A list of one, as Gemini's imitation of OpenAI wraps its errors.
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }

@@ -5,14 +5,16 @@ use super::{
     alike::{Alike, Pattern},
     chat::Chat,
     gemini::Gemini,
-    json::{Shape, Visit, parse},
     messages::Messages,
     others::{AnyError, Cohere, Converse, Ollama},
     responses::Responses,
     seen::Seen,
     usage::Tokens,
 };
-use crate::sse::{Block, Event, framing::eventstream::Message};
+use crate::{
+    json::{Shape, Visit, parse},
+    sse::{Block, Event, framing::eventstream::Message},
+};
 use bytes::Bytes;
 
 /// What an event means.
@@ -139,10 +141,9 @@ impl StreamReader {
     /// may be longer than `max`.
     pub(crate) fn read_alike(&mut self, bytes: &[u8], max: usize) -> usize {
         let mut at = 0;
-        while let Some(alike) = self.like.block(bytes.get(at..).unwrap_or_default()) {
-            if alike.len > max {
-                break;
-            }
+        // Most frames are one event: behind it nothing is looked for.
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let Some(alike) = self.like.block(rest).filter(|alike| alike.len <= max) else { break };
             at += alike.len;
             self.events += 1;
             self.take_alike(alike);

@@ -1,19 +1,14 @@
 //! OpenAI's Responses, whole and in events.
 
-use super::{
-    Finish,
-    json::{Shape, Visit, is_word, quoted, raw, skip, string, walk},
-    seen::Seen,
-};
-use serde::Deserializer;
-use serde_json::value::RawValue;
+use super::{Finish, seen::Seen};
+use crate::json::{NotJson, Raw, Shape, Value, Visit, is_word, quoted, raw, skip, string, walk};
 
 pub(super) struct Responses<'s, 'de> {
     pub(super) seen: &'s mut Seen<'de>,
-    kind: Option<&'de RawValue>,
+    kind: Option<Raw<'de>>,
     /// `delta`, or the whole that the deltas made.
-    piece: Option<&'de RawValue>,
-    status: Option<&'de RawValue>,
+    piece: Option<Raw<'de>>,
+    status: Option<Raw<'de>>,
 }
 
 impl<'s, 'de> Responses<'s, 'de> {
@@ -66,7 +61,7 @@ impl<'s, 'de> Responses<'s, 'de> {
 }
 
 impl<'de> Visit<'de> for Responses<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "type" => self.kind = Some(raw(value)?),
             "status" => self.status = Some(raw(value)?),
@@ -94,7 +89,7 @@ impl<'de> Visit<'de> for Responses<'_, 'de> {
         Ok(())
     }
 
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 }
@@ -102,7 +97,7 @@ impl<'de> Visit<'de> for Responses<'_, 'de> {
 struct Details<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Details<'_, 'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "reason" => {
                 self.0.finish(raw(value)?);
@@ -116,21 +111,21 @@ impl<'de> Visit<'de> for Details<'_, 'de> {
 struct Items<'s, 'de>(&'s mut Seen<'de>);
 
 impl<'de> Visit<'de> for Items<'_, 'de> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         item(value, self.0)
     }
 }
 
 #[derive(Default)]
 struct Item<'de> {
-    kind: Option<&'de RawValue>,
-    arguments: Option<&'de RawValue>,
-    status: Option<&'de RawValue>,
+    kind: Option<Raw<'de>>,
+    arguments: Option<Raw<'de>>,
+    status: Option<Raw<'de>>,
     parts: Parts,
 }
 
 impl<'de> Visit<'de> for Item<'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "type" => self.kind = Some(raw(value)?),
             "content" | "summary" => {
@@ -153,11 +148,11 @@ struct Parts {
 }
 
 impl<'de> Visit<'de> for Parts {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         walk(value, self).map(drop)
     }
 
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "text" | "refusal" => {
                 let value = raw(value)?;
@@ -173,7 +168,7 @@ impl<'de> Visit<'de> for Parts {
 }
 
 /// An output item: messages and reasoning begin empty; any other kind is a call, content by being there.
-fn item<'de, D: Deserializer<'de>>(value: D, seen: &mut Seen<'de>) -> Result<(), D::Error> {
+fn item<'de>(value: Value<'_, 'de>, seen: &mut Seen<'de>) -> Result<(), NotJson> {
     let mut item = Item::default();
     let shape = walk(value, &mut item)?;
     seen.object(shape);

@@ -1,24 +1,20 @@
 //! What one piece of a reply says: an event, or all of a reply that is no stream.
 
-use super::{
-    Finish,
-    json::{Shape, is_filled, quoted, string},
-    usage::Tokens,
-};
+use super::{Finish, usage::Tokens};
+use crate::json::{Raw, Shape, is_filled, quoted, string};
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 /// Filled in by the reader of each dialect.
 #[derive(Debug, Default)]
 pub(super) struct Seen<'de> {
     /// The error that stands in it.
-    pub(super) error: Option<&'de RawValue>,
+    pub(super) error: Option<Raw<'de>>,
     /// It is an error itself.
     pub(super) is_error: bool,
     /// It holds text, reasoning, a refusal, a tool call.
     pub(super) content: bool,
     /// The last value that was content, and whether it was text.
-    last_content: Option<(&'de RawValue, bool)>,
+    last_content: Option<(Raw<'de>, bool)>,
     /// How many values were content, of those that were kept as the last.
     contents: usize,
     /// Bytes of text, as written in JSON.
@@ -30,7 +26,7 @@ pub(super) struct Seen<'de> {
     /// Why the answer ended.
     pub(super) finish: Option<Finish>,
     /// The reason that says that it failed.
-    pub(super) reason: Option<&'de RawValue>,
+    pub(super) reason: Option<Raw<'de>>,
     /// Nothing follows.
     pub(super) terminal: bool,
     /// How many choices, candidates, blocks or items it lists; `None` where it has no such list.
@@ -52,7 +48,7 @@ pub(super) struct Seen<'de> {
 
 impl<'de> Seen<'de> {
     /// `error`, which counts unless it is null or empty.
-    pub(super) fn error(&mut self, raw: &'de RawValue) {
+    pub(super) fn error(&mut self, raw: Raw<'de>) {
         if is_filled(raw) {
             self.error = Some(raw);
         }
@@ -64,18 +60,18 @@ impl<'de> Seen<'de> {
     }
 
     /// Something that is content unless it is null or empty.
-    pub(super) fn filled(&mut self, raw: &'de RawValue) -> bool {
+    pub(super) fn filled(&mut self, raw: Raw<'de>) -> bool {
         self.holds(raw, false)
     }
 
     /// Text of the answer.
-    pub(super) fn text(&mut self, raw: &'de RawValue) {
+    pub(super) fn text(&mut self, raw: Raw<'de>) {
         self.holds(raw, true);
         self.broken |= !matches!(raw.get().as_bytes().first(), Some(b'"' | b'n'));
         self.text += quoted(raw).map_or(0, str::len);
     }
 
-    fn holds(&mut self, raw: &'de RawValue, is_text: bool) -> bool {
+    fn holds(&mut self, raw: Raw<'de>, is_text: bool) -> bool {
         let filled = is_filled(raw);
         if filled {
             self.content = true;
@@ -86,7 +82,7 @@ impl<'de> Seen<'de> {
     }
 
     /// The one value that makes it content, and whether it is text.
-    pub(super) fn only_content(&self) -> Option<(&'de RawValue, bool)> {
+    pub(super) fn only_content(&self) -> Option<(Raw<'de>, bool)> {
         self.last_content.filter(|_| self.contents == 1)
     }
 
@@ -104,7 +100,7 @@ impl<'de> Seen<'de> {
 
     /// The arguments of a tool call, as text. Models write what is no JSON now and then, and callers know what to do with it;
     /// what ends too early was cut on its way.
-    pub(super) fn arguments(&mut self, raw: &RawValue) {
+    pub(super) fn arguments(&mut self, raw: Raw<'_>) {
         if !self.whole {
             return;
         }
@@ -114,7 +110,7 @@ impl<'de> Seen<'de> {
     }
 
     /// The reason for the end, which counts unless it is null or empty. Whether it was one.
-    pub(super) fn finish(&mut self, raw: &'de RawValue) -> bool {
+    pub(super) fn finish(&mut self, raw: Raw<'de>) -> bool {
         let Some(finish) = Finish::of_raw(raw) else { return false };
         if finish == Finish::Error {
             self.is_error = true;

@@ -2,12 +2,10 @@
 
 use super::{
     Attempt, ErrorFamily,
-    json::{Shape, Visit, is_word, parse, quoted, raw, skip},
     render::{Detail, json},
 };
+use crate::json::{NotJson, Raw, Shape, Value, Visit, is_word, parse, quoted, raw, skip};
 use bytes::Bytes;
-use serde::Deserializer;
-use serde_json::value::RawValue;
 use std::ops::Range;
 
 /// The provider's error with `attempts` added inside `error`: a field in OpenAI's and Anthropic's shape, one more
@@ -99,11 +97,11 @@ fn comma(any: bool) -> &'static str {
 
 #[derive(Default)]
 struct List<'de> {
-    item: Option<&'de RawValue>,
+    item: Option<Raw<'de>>,
 }
 
 impl<'de> Visit<'de> for List<'de> {
-    fn item<D: Deserializer<'de>>(&mut self, value: D) -> Result<(), D::Error> {
+    fn item(&mut self, value: Value<'_, 'de>) -> Result<(), NotJson> {
         self.item = Some(raw(value)?);
         Ok(())
     }
@@ -111,12 +109,12 @@ impl<'de> Visit<'de> for List<'de> {
 
 #[derive(Default)]
 struct Outer<'de> {
-    error: Option<&'de RawValue>,
+    error: Option<Raw<'de>>,
     is_anthropic: bool,
 }
 
 impl<'de> Visit<'de> for Outer<'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         match key {
             "error" => self.error = Some(raw(value)?),
             "type" => self.is_anthropic = is_word(raw(value)?, "error"),
@@ -132,12 +130,12 @@ struct Inner<'de> {
     message: bool,
     kind: bool,
     number: bool,
-    attempts: Option<&'de RawValue>,
-    details: Option<&'de RawValue>,
+    attempts: Option<Raw<'de>>,
+    details: Option<Raw<'de>>,
 }
 
 impl<'de> Visit<'de> for Inner<'de> {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         self.any = true;
         match key {
             "message" => self.message = quoted(raw(value)?).is_some(),

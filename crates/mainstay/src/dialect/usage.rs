@@ -1,7 +1,6 @@
 //! Tokens.
 
-use super::json::{Visit, count, raw, skip, walk};
-use serde::Deserializer;
+use crate::json::{NotJson, Value, Visit, count, raw, skip, walk};
 
 /// The tokens of a call, as far as the reply told them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl Tokens {
 }
 
 impl<'de> Visit<'de> for Tokens {
-    fn field<D: Deserializer<'de>>(&mut self, key: &str, value: D) -> Result<(), D::Error> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
         let place = match key {
             "prompt_tokens" | "input_tokens" | "promptTokenCount" | "inputTokens" | "prompt_eval_count" => {
                 &mut self.input

@@ -4,12 +4,12 @@ use super::{
     Dialect, Finish, Usage,
     chat::Chat,
     gemini::Gemini,
-    json::{Shape, parse},
     messages::Messages,
     others::{AnyError, Cohere, Converse, Embeddings, Ollama},
     responses::Responses,
     seen::Seen,
 };
+use crate::json::{NotJson, Shape, parse};
 
 /// What a reply with a status of success is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn read_whole(dialect: Dialect, body: &[u8]) -> Whole<'_> {
 }
 
 /// What the body says; `Err` where it is not JSON.
-fn look<'de>(dialect: Dialect, body: &'de [u8], seen: &mut Seen<'de>) -> serde_json::Result<Shape> {
+fn look<'de>(dialect: Dialect, body: &'de [u8], seen: &mut Seen<'de>) -> Result<Shape, NotJson> {
     match dialect {
         Dialect::ChatCompletions | Dialect::Completions => parse(body, &mut Chat(seen)),
         Dialect::Messages => {

@@ -1,6 +1,6 @@
 //! The head of a request to a provider, built from an allow-list.
 
-use super::EndpointLayer;
+use super::layer::Settings;
 use crate::provider::{Auth, Kind, Native, Profile};
 use crate::secret::ApiKey;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -29,7 +29,7 @@ pub fn caller_key(headers: &HeaderMap) -> Option<&str> {
 /// Leaves of a caller's headers those that go to a provider, and adds the provider's own.
 ///
 /// In place: most of what an SDK sends goes on, so taking away the few that do not costs less than a new map.
-pub(super) fn rebuild(headers: &mut HeaderMap, endpoint: &EndpointLayer) {
+pub(super) fn rebuild(headers: &mut HeaderMap, endpoint: &Settings) {
     let profile = endpoint.kind.profile();
     // Read while what it may be read from is there.
     let credential = credential(headers, endpoint);
@@ -45,7 +45,7 @@ pub(super) fn rebuild(headers: &mut HeaderMap, endpoint: &EndpointLayer) {
     if let Some(value) = credential {
         headers.insert(HeaderName::from_static(profile.auth.header()), value);
     }
-    for (name, value) in endpoint.headers.iter() {
+    for (name, value) in &endpoint.headers {
         headers.insert(name.clone(), value.clone());
     }
 }
@@ -72,7 +72,7 @@ fn family(native: Native, name: &str) -> bool {
 }
 
 /// The provider's own key, or else the caller's in the provider's form.
-fn credential(from: &HeaderMap, endpoint: &EndpointLayer) -> Option<HeaderValue> {
+fn credential(from: &HeaderMap, endpoint: &Settings) -> Option<HeaderValue> {
     if endpoint.signer.is_some() {
         return None;
     }
@@ -127,11 +127,12 @@ mod tests {
         for (name, value) in CALLER {
             headers.append(name, HeaderValue::from_static(value));
         }
-        let mut endpoint = EndpointLayer::new(kind, &Uri::from_static("https://there/v1")).unwrap();
+        let mut endpoint =
+            crate::endpoint::EndpointLayer::new(kind, &Uri::from_static("https://there/v1")).unwrap();
         if let Some(key) = key {
             endpoint = endpoint.with_key(ApiKey::new(key).unwrap());
         }
-        rebuild(&mut headers, &endpoint);
+        rebuild(&mut headers, &endpoint.settings);
         headers
     }
 

@@ -15,11 +15,18 @@ use tower_layer::Layer;
 /// Sends requests to one provider's address. See the [module](super) for what reaches it.
 #[derive(Clone)]
 pub struct EndpointLayer {
+    // One word: the service is cloned for each call, and moved with it from layer to layer.
+    pub(super) settings: Arc<Settings>,
+}
+
+/// What was set, shared by all clones.
+#[derive(Clone)]
+pub(super) struct Settings {
     pub(super) kind: Kind,
-    pub(super) base: Arc<Base>,
+    base: Arc<Base>,
     /// The header that carries the provider's own key: made once, marked sensitive.
     pub(super) credential: Option<HeaderValue>,
-    pub(super) headers: Arc<HeaderMap>,
+    pub(super) headers: HeaderMap,
     /// Signs what goes out, instead of a key in it.
     pub(super) signer: Option<Signer>,
     /// The last address that was put together: most calls go where the one before went.
@@ -35,11 +42,11 @@ struct Last {
 
 /// An address, taken apart once.
 #[derive(Debug)]
-pub(super) struct Base {
-    pub(super) scheme: http::uri::Scheme,
-    pub(super) authority: http::uri::Authority,
+struct Base {
+    scheme: http::uri::Scheme,
+    authority: http::uri::Authority,
     /// Without a slash at its end.
-    pub(super) path: Box<str>,
+    path: Box<str>,
 }
 
 impl EndpointLayer {
@@ -53,20 +60,22 @@ impl EndpointLayer {
             authority: base_url.authority()?.clone(),
             path: path.into(),
         };
-        Some(Self {
+        let settings = Settings {
             kind,
             base: Arc::new(base),
             credential: None,
-            headers: Arc::default(),
+            headers: HeaderMap::new(),
             signer: None,
             last: Arc::default(),
-        })
+        };
+        Some(Self { settings: Arc::new(settings) })
     }
 
     /// The provider's key. Without one the caller's own credentials are passed on.
     #[must_use]
     pub fn with_key(mut self, key: ApiKey) -> Self {
-        self.credential = key.header(headers::prefix(self.kind));
+        let settings = Arc::make_mut(&mut self.settings);
+        settings.credential = key.header(headers::prefix(settings.kind));
         self
     }
 
@@ -74,24 +83,26 @@ impl EndpointLayer {
     /// [`PayloadHashLayer`](crate::sigv4::PayloadHashLayer) must stand above.
     #[must_use]
     pub fn with_signer(mut self, signer: Signer) -> Self {
-        self.signer = Some(signer);
+        Arc::make_mut(&mut self.settings).signer = Some(signer);
         self
     }
 
     /// Adds a header to every request; it wins over the caller's.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        Arc::make_mut(&mut self.headers).insert(name, value);
+        Arc::make_mut(&mut self.settings).headers.insert(name, value);
         self
     }
 
     /// Adds headers to every request; they win over the caller's.
     #[must_use]
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
-        Arc::make_mut(&mut self.headers).extend(headers);
+        Arc::make_mut(&mut self.settings).headers.extend(headers);
         self
     }
+}
 
+impl Settings {
     /// The address of a call: the caller's path under the base, its query without a key in it.
     pub(super) fn address(&self, uri: &Uri) -> Result<Uri, http::Error> {
         if uri.query().is_some() {
@@ -146,10 +157,10 @@ fn is_host_alone(kind: Kind) -> bool {
 impl std::fmt::Debug for EndpointLayer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EndpointLayer")
-            .field("kind", &self.kind)
-            .field("base", &self.base)
-            .field("credential", &self.credential)
-            .field("signer", &self.signer)
+            .field("kind", &self.settings.kind)
+            .field("base", &self.settings.base)
+            .field("credential", &self.settings.credential)
+            .field("signer", &self.settings.signer)
             .finish_non_exhaustive()
     }
 }
@@ -168,7 +179,7 @@ mod tests {
 
     fn at(kind: Kind, base: &'static str, path: &'static str) -> String {
         let layer = EndpointLayer::new(kind, &Uri::from_static(base)).unwrap();
-        layer.address(&Uri::from_static(path)).unwrap().to_string()
+        layer.settings.address(&Uri::from_static(path)).unwrap().to_string()
     }
 
     #[test]
@@ -192,10 +203,10 @@ mod tests {
     fn an_address_that_is_kept_is_that_of_its_path() {
         let layer = EndpointLayer::new(Kind::OpenAi, &Uri::from_static("https://h/v1")).unwrap();
         for path in ["/v1/a", "/v1/a", "/v1/b", "/v1/b?c=d", "/v1/b", "/v1/a"] {
-            let address = layer.address(&path.parse().unwrap()).unwrap();
+            let address = layer.settings.address(&path.parse().unwrap()).unwrap();
             assert_eq!(address.to_string(), format!("https://h{path}"));
         }
-        assert!(layer.last.lock().as_ref().is_some_and(|last| &*last.path == "/v1/a"));
+        assert!(layer.settings.last.lock().as_ref().is_some_and(|last| &*last.path == "/v1/a"));
     }
 
     #[test]

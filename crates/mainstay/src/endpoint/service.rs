@@ -1,6 +1,6 @@
 //! The service.
 
-use super::{EndpointLayer, headers};
+use super::{EndpointLayer, headers, layer::Settings};
 use http::{Request, request::Parts};
 use mainstay_layers::BoxError;
 use pin_project_lite::pin_project;
@@ -39,7 +39,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut parts, body) = request.into_parts();
-        let state = match self.layer.address_to(&mut parts) {
+        let state = match self.layer.settings.address_to(&mut parts) {
             Ok(()) => State::Sent { inner: self.inner.call(Request::from_parts(parts, body)) },
             Err(error) => State::Refused { error: Some(error) },
         };
@@ -47,7 +47,7 @@ where
     }
 }
 
-impl EndpointLayer {
+impl Settings {
     /// Makes the head of a request that of one to the provider.
     fn address_to(&self, parts: &mut Parts) -> Result<(), BoxError> {
         parts.uri = self.address(&parts.uri)?;

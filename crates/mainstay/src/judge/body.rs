@@ -118,7 +118,7 @@ where
                 if *phase == Phase::Lingering {
                     if tee.poll_drained(cx).is_pending() {
                         if linger.is_none() {
-                            linger.set(Some(tokio::time::sleep(tee.reading.layer.config.linger)));
+                            linger.set(Some(tokio::time::sleep(tee.reading.layer.config().linger)));
                         }
                         if let Some(sleep) = linger.as_mut().as_pin_mut() {
                             ready!(sleep.poll(cx));

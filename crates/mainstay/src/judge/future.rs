@@ -149,14 +149,14 @@ where
                         }
                         Plan::Collect => {
                             let limit = (!parts.status.is_success())
-                                .then(|| tokio::time::sleep(this.reading.layer.config.error_body));
+                                .then(|| tokio::time::sleep(this.reading.layer.config().error_body));
                             State::Collecting { parts: Some(parts), body, read: Collected::default(), limit }
                         }
                     }
                 }
                 StateProj::Collecting { parts, body, read, limit } => {
                     let is_error = parts.as_ref().is_some_and(|parts| !parts.status.is_success());
-                    let max = this.reading.layer.config.max_error_body;
+                    let max = this.reading.layer.config().max_error_body;
                     let end = ready!(poll_collect(body, read, limit, is_error.then_some(max), cx));
                     let Some(parts) = parts.take() else { return Poll::Pending };
                     let body = read.take();
@@ -243,7 +243,7 @@ where
                 Ok(event) => {
                     self.bytes += event.raw.len();
                     self.events += usize::from(event.counts);
-                    let config = &tee.reading.layer.config;
+                    let config = tee.reading.layer.config();
                     let full = self.events > config.hold_events || self.bytes > config.hold_bytes;
                     let phase = match () {
                         () if event.is_terminal => Some(Phase::Lingering),

@@ -12,10 +12,17 @@ const LONGEST_REASON: usize = 128;
 /// Judges the replies of a provider. See the [module](super) for what it reads and hands on.
 #[derive(Clone)]
 pub struct JudgeLayer {
+    // One word: each call carries it from its request to the last frame of its reply.
+    settings: Arc<Settings>,
+}
+
+/// What was set, shared by all clones.
+#[derive(Clone)]
+struct Settings {
     kind: Kind,
     classifier: ProviderClassifier,
     policy: Option<Arc<Policy>>,
-    pub(super) config: JudgeConfig,
+    config: JudgeConfig,
 }
 
 /// A user's last word on a failure.
@@ -38,7 +45,9 @@ pub enum Evidence<'a> {
 impl JudgeLayer {
     /// Judges by the table of `kind`, within the default bounds.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, classifier: ProviderClassifier::new(kind), policy: None, config: JudgeConfig::default() }
+        let classifier = ProviderClassifier::new(kind);
+        let settings = Settings { kind, classifier, policy: None, config: JudgeConfig::default() };
+        Self { settings: Arc::new(settings) }
     }
 
     /// Gives `policy` the last word on every failure. It gets what the failure was judged on and the verdict of the
@@ -58,21 +67,26 @@ impl JudgeLayer {
         mut self,
         policy: impl Fn(Evidence<'_>, Verdict) -> Verdict + Send + Sync + 'static,
     ) -> Self {
-        self.policy = Some(Arc::new(policy));
+        Arc::make_mut(&mut self.settings).policy = Some(Arc::new(policy));
         self
     }
 
     /// Sets the bounds.
     #[must_use]
     pub fn with_config(mut self, config: JudgeConfig) -> Self {
-        self.config = config;
+        Arc::make_mut(&mut self.settings).config = config;
         self
     }
 }
 
 impl JudgeLayer {
+    /// The bounds.
+    pub(super) fn config(&self) -> &JudgeConfig {
+        &self.settings.config
+    }
+
     fn last_word(&self, evidence: Evidence<'_>, verdict: Verdict) -> Verdict {
-        match &self.policy {
+        match &self.settings.policy {
             Some(policy) => policy(evidence, verdict),
             None => verdict,
         }
@@ -80,17 +94,17 @@ impl JudgeLayer {
 
     /// The verdict on an error instead of a reply, or in the middle of one.
     pub(super) fn error(&self, error: &(dyn Error + 'static)) -> Verdict {
-        self.last_word(Evidence::Error(error), self.classifier.error(error))
+        self.last_word(Evidence::Error(error), self.settings.classifier.error(error))
     }
 
     /// The verdict on an error reply.
     pub(super) fn reply(&self, head: Head<'_>, body: &[u8]) -> Verdict {
-        self.last_word(Evidence::Reply(head, body), self.classifier.body(head, body))
+        self.last_word(Evidence::Reply(head, body), self.settings.classifier.body(head, body))
     }
 
     /// The verdict on a success without an answer in it.
     pub(super) fn empty(&self, head: Head<'_>) -> Verdict {
-        self.last_word(Evidence::Empty(head), self.classifier.empty_answer())
+        self.last_word(Evidence::Empty(head), self.settings.classifier.empty_answer())
     }
 
     /// The verdict on an error that came inside a success: `object` as the provider wrote it, and the reason for the end
@@ -99,7 +113,7 @@ impl JudgeLayer {
         // "error" says only that there is one; other reasons say more than the chunk that they stand in.
         let by_reason = reason
             .filter(|reason| *reason != "error")
-            .and_then(|reason| finish(self.kind, reason).verdict(true))
+            .and_then(|reason| finish(self.settings.kind, reason).verdict(true))
             .map(|verdict| verdict.with_code(reason));
         let verdict = by_reason.unwrap_or_else(|| {
             let mut body = ErrorBody::read(object);
@@ -107,7 +121,7 @@ impl JudgeLayer {
             if body.kind.is_none() {
                 body.kind = reason.map(|reason| reason.chars().take(LONGEST_REASON).collect());
             }
-            self.classifier.error_in_reply(head, &body)
+            self.settings.classifier.error_in_reply(head, &body)
         });
         self.last_word(Evidence::Inside(head, object), verdict)
     }
@@ -116,9 +130,9 @@ impl JudgeLayer {
 impl fmt::Debug for JudgeLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JudgeLayer")
-            .field("kind", &self.kind)
-            .field("policy", &self.policy.is_some())
-            .field("config", &self.config)
+            .field("kind", &self.settings.kind)
+            .field("policy", &self.settings.policy.is_some())
+            .field("config", &self.settings.config)
             .finish()
     }
 }

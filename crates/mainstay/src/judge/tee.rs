@@ -81,7 +81,7 @@ where
     pub(super) fn new(body: B, reading: Reading, status: http::StatusCode, headers: HeaderMap) -> Self {
         Self {
             inner: Some(Box::pin(body)),
-            framing: Framing::of(reading.dialect, reading.layer.config.max_event),
+            framing: Framing::of(reading.dialect, reading.layer.config().max_event),
             reader: StreamReader::new(reading.dialect),
             status,
             headers,
@@ -120,7 +120,7 @@ where
                 }
                 (run, None) => self.run = run,
             }
-            let max = self.reading.layer.config.max_event;
+            let max = self.reading.layer.config().max_event;
             if let Some(alike) = self.framing.next_alike(&mut self.reader, max) {
                 self.reading.progress.mark();
                 if let Some(before) = self.go_on_with(alike) {
@@ -154,7 +154,7 @@ where
         if !self.framing.is_between_events() {
             return 0;
         }
-        let read = self.reader.read_alike(frame, self.reading.layer.config.max_event);
+        let read = self.reader.read_alike(frame, self.reading.layer.config().max_event);
         if read > 0 {
             self.reading.progress.mark();
         }

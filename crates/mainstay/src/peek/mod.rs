@@ -15,9 +15,9 @@ mod call;
 
 pub use call::{Call, percent_decoded};
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::{borrow::Cow, fmt, ops::Range};
+use crate::json::{NotJson, Raw, Shape, Value, Visit, parse, raw, skip, string};
+use serde::de::IgnoredAny;
+use std::{fmt, ops::Range};
 
 /// What a request says about where it wants to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,13 +73,26 @@ impl fmt::Display for PeekError {
 
 impl std::error::Error for PeekError {}
 
-/// A borrowed view of the two fields; serde refuses a field that comes twice, however its name is escaped.
-#[derive(Deserialize)]
-struct Fields<'a> {
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    stream: Option<&'a RawValue>,
+/// The two fields, as they are written.
+#[derive(Default)]
+struct Fields<'de> {
+    model: Option<Raw<'de>>,
+    stream: Option<Raw<'de>>,
+    twice: Option<&'static str>,
+}
+
+impl<'de> Visit<'de> for Fields<'de> {
+    fn field(&mut self, key: &str, value: Value<'_, 'de>) -> Result<(), NotJson> {
+        let (place, name) = match key {
+            "model" => (&mut self.model, "model"),
+            "stream" => (&mut self.stream, "stream"),
+            _ => return skip(value),
+        };
+        if place.replace(raw(value)?).is_some() {
+            self.twice = Some(name);
+        }
+        Ok(())
+    }
 }
 
 /// Reads `model` and `stream` of a JSON request body.
@@ -87,28 +100,28 @@ struct Fields<'a> {
 /// # Errors
 /// [`PeekError`] where the body is not a JSON object, names no model, names one twice, or has a field of a wrong type.
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
-    // A list would be taken for the fields in their order.
-    if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(PeekError::NotJson { what: "it is a list".to_owned() });
+    let bad = |field, what| PeekError::BadField { field, what };
+    let mut fields = Fields::default();
+    match parse(body, &mut fields) {
+        Ok(Shape::Object) => {}
+        Ok(Shape::List(_)) => return Err(PeekError::NotJson { what: "it is a list".to_owned() }),
+        Ok(_) => return Err(PeekError::NotJson { what: "it is JSON of another type".to_owned() }),
+        Err(NotJson) => return Err(PeekError::NotJson { what: explain(body) }),
     }
-    let fields: Fields<'_> = serde_json::from_slice(body).map_err(|error| explain(body, &error))?;
-    // A list would pass for the fields in their order.
-    if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(PeekError::NotJson { what: "it is JSON of another type".to_owned() });
+    if let Some(field) = fields.twice {
+        return Err(bad(field, "stands twice in the request body"));
     }
-    let raw = fields.model.map(RawValue::get).filter(|raw| *raw != "null").ok_or(PeekError::NoModel)?;
-    let model: Cow<'_, str> = serde_json::from_str(raw)
-        .map_err(|_| PeekError::BadField { field: "model", what: "must be a string" })?;
+    let raw = fields.model.filter(|raw| raw.get() != "null").ok_or(PeekError::NoModel)?;
+    let model = string(raw).ok_or(bad("model", "must be a string"))?;
     if model.trim().is_empty() {
-        return Err(PeekError::BadField { field: "model", what: "must not be empty" });
+        return Err(bad("model", "must not be empty"));
     }
-    let stream = match fields.stream.map(RawValue::get) {
+    let stream = match fields.stream.map(Raw::get) {
         None | Some("null" | "false") => false,
         Some("true") => true,
-        Some(_) => return Err(PeekError::BadField { field: "stream", what: "must be true or false" }),
+        Some(_) => return Err(bad("stream", "must be true or false")),
     };
-    let model_range = offset(body, raw)
-        .ok_or(PeekError::BadField { field: "model", what: "cannot be found in the body" })?;
+    let model_range = offset(body, raw.get()).ok_or(bad("model", "cannot be found in the body"))?;
     Ok(Peeked { model: model.into_owned(), model_range, stream })
 }
 
@@ -119,21 +132,16 @@ fn offset(body: &[u8], part: &str) -> Option<Range<usize>> {
     (end <= body.len()).then_some(start..end)
 }
 
-fn explain(body: &[u8], error: &serde_json::Error) -> PeekError {
-    let text = error.to_string();
-    for field in ["model", "stream"] {
-        if text.contains(&format!("duplicate field `{field}`")) {
-            return PeekError::BadField { field, what: "stands twice in the request body" };
-        }
+/// What is wrong with a body that is no JSON, and where.
+fn explain(body: &[u8]) -> String {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return "it is empty".to_owned();
     }
-    let what = if body.iter().all(u8::is_ascii_whitespace) {
-        "it is empty".to_owned()
-    } else if error.is_data() {
-        "it is JSON of another type".to_owned()
-    } else {
-        text
-    };
-    PeekError::NotJson { what }
+    match serde_json::from_slice::<IgnoredAny>(body) {
+        Err(error) => error.to_string(),
+        // Not for its grammar: a key or a value that is looked at is not UTF-8.
+        Ok(_) => "it is not UTF-8".to_owned(),
+    }
 }
 
 #[cfg(test)]

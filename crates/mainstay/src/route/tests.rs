@@ -127,8 +127,10 @@ proptest! {
                 }
                 providers.iter().for_each(Provider::assert_idle);
                 let made = providers.iter().map(Provider::calls).sum::<usize>() - before;
-                // A target that refuses to go on is asked once more.
-                let again = if watch.recoveries.lock().len() > recovered { listed.len() } else { 0 };
+                // A target that refuses to go on is asked once more; who leaves during a recovery sees no report of it.
+                let may_have_left_one = choice & 1 != 0 && leaves.is_some();
+                let reported = watch.recoveries.lock().len() > recovered;
+                let again = if reported || may_have_left_one { listed.len() } else { 0 };
                 assert!(made <= most + again, "{made} tries of {most}");
             }
             let made: usize = providers.iter().map(Provider::calls).sum();

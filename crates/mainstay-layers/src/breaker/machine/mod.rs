@@ -28,6 +28,8 @@ const FOR_EVER: u64 = u64::MAX;
 
 pub(super) struct Machine {
     rules: Rules,
+    /// Whether any rate is taken, so that successes count too.
+    counted: bool,
     word: AtomicU64,
     until: AtomicU64,
     /// Failures in a row; written under the lock, read outside to see that a success has nothing to reset.
@@ -72,6 +74,7 @@ impl Machine {
         };
         Self {
             rules,
+            counted: rates,
             word: AtomicU64::new(pack(0, Mode::Closed)),
             until: AtomicU64::new(0),
             streak: AtomicU32::new(0),
@@ -138,8 +141,7 @@ impl Machine {
     pub(super) fn is_settled(&self, ticket: Ticket) -> bool {
         let word = self.word.load(Ordering::Acquire);
         let stale = epoch_of(word) != ticket.epoch;
-        let counted = self.rules.failure_rate.is_some() || self.rules.slow_rate.is_some();
-        stale || (is_closed(word) && !counted && self.streak.load(Ordering::Relaxed) == 0)
+        stale || (is_closed(word) && !self.counted && self.streak.load(Ordering::Relaxed) == 0)
     }
 
     /// Counts what a call has to say, if its epoch still runs, and frees its probe slot.

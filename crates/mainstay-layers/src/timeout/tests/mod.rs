@@ -3,6 +3,7 @@
 mod body;
 mod head;
 mod upload;
+mod woken;
 mod write_idle;
 
 use super::*;

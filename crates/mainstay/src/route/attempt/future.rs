@@ -55,7 +55,7 @@ where
                         let status = verdict.status.unwrap_or(response.status());
                         let body = response.extensions().get::<crate::judge::ErrorBody>();
                         let reply = body.map(|body| LastReply {
-                            provider: record.layer.target.provider.clone(),
+                            provider: record.layer.settings.target.provider.clone(),
                             status,
                             headers: response.headers().clone(),
                             body: body.0.clone(),
@@ -64,13 +64,13 @@ where
                         record.fail(&verdict, Some(status), reply);
                     } else if response.body().size_hint().exact().is_some() {
                         // It is here whole: what the caller does with it says nothing about the provider.
-                        record.layer.pace.record(false, record.since.elapsed());
+                        record.layer.settings.pace.record(false, record.since.elapsed());
                         record.succeed();
                     } else {
                         let took = record.since.elapsed();
                         record.hand_on();
-                        record.layer.pace.record(true, took);
-                        record.layer.observer.first_content(&record.layer.target, took);
+                        record.layer.settings.pace.record(true, took);
+                        record.layer.settings.observer.first_content(&record.layer.settings.target, took);
                     }
                 }
                 let record = record.filter(|record| record.open);

@@ -21,6 +21,13 @@ use tower_service::Service;
 /// Records each try at a target in the request's [`AttemptLog`] and tells an [`Observe`]r.
 #[derive(Clone)]
 pub struct AttemptLayer {
+    // One word: each call carries it from its request to the last frame of its reply.
+    pub(super) settings: Arc<Settings>,
+}
+
+/// What was set, shared by all clones.
+#[derive(Clone)]
+pub(super) struct Settings {
     pub(super) target: Arc<TargetName>,
     pub(super) observer: Arc<dyn Observe>,
     pub(super) pace: Pace,
@@ -29,20 +36,20 @@ pub struct AttemptLayer {
 impl AttemptLayer {
     /// Records tries at `target`.
     pub fn new(target: Arc<TargetName>, observer: Arc<dyn Observe>) -> Self {
-        Self { target, observer, pace: Pace::default() }
+        Self { settings: Arc::new(Settings { target, observer, pace: Pace::default() }) }
     }
 
     /// Writes the times to first content down in `pace`.
     #[must_use]
     pub fn with_pace(mut self, pace: Pace) -> Self {
-        self.pace = pace;
+        Arc::make_mut(&mut self.settings).pace = pace;
         self
     }
 }
 
 impl fmt::Debug for AttemptLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AttemptLayer").field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("AttemptLayer").field("target", &self.settings.target).finish_non_exhaustive()
     }
 }
 
@@ -77,14 +84,15 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let usage = request.extensions_mut().get_mut::<UsageCell>().map(TryUsage::new);
+        let Settings { target, observer, .. } = &*self.layer.settings;
         let extensions = request.extensions();
         let log = extensions.get::<AttemptLog>().cloned().unwrap_or_default();
         let model = match extensions.get::<AskedModel>() {
             Some(AskedModel(model)) => model.clone(),
-            None => self.layer.target.model.clone().unwrap_or_else(|| Arc::from("")),
+            None => target.model.clone().unwrap_or_else(|| Arc::from("")),
         };
         if extensions.get::<retry::Attempt>().is_some_and(|attempt| attempt.number > 1) {
-            self.layer.observer.retry(&self.layer.target);
+            observer.retry(target);
         }
         log.begin();
         let record =

@@ -63,7 +63,7 @@ impl Record {
         }
         self.log.fail(
             Attempt {
-                provider: self.layer.target.provider.clone(),
+                provider: self.layer.settings.target.provider.clone(),
                 model: self.model.clone(),
                 status,
                 class: verdict.class.as_str(),
@@ -73,7 +73,7 @@ impl Record {
             reply,
         );
         tracing::debug!(
-            provider = &*self.layer.target.provider,
+            provider = &*self.layer.settings.target.provider,
             class = verdict.class.as_str(),
             status = status.map(|status| status.as_u16()),
             wait_ms = verdict.wait.map(|wait| wait.as_millis()),
@@ -85,7 +85,7 @@ impl Record {
     fn end(&mut self, class: Class) {
         if std::mem::take(&mut self.open) {
             self.settle_usage();
-            self.layer.observer.attempt(&self.layer.target, class, self.since.elapsed());
+            self.layer.settings.observer.attempt(&self.layer.settings.target, class, self.since.elapsed());
         }
     }
 
@@ -93,7 +93,7 @@ impl Record {
         let Some(TryUsage { call, own, handed_on }) = self.usage.take() else { return };
         let malformed = own.malformed_events();
         if malformed > 0 {
-            self.layer.observer.malformed_events(&self.layer.target, malformed);
+            self.layer.settings.observer.malformed_events(&self.layer.settings.target, malformed);
         }
         let usage = own.get();
         if usage == Usage::default() {
@@ -101,10 +101,10 @@ impl Record {
         }
         if handed_on {
             call.set(usage);
-            let (target, model) = (self.layer.target.clone(), self.model.clone());
+            let (target, model) = (self.layer.settings.target.clone(), self.model.clone());
             self.log.spend(Spent { target, model, usage });
         } else {
-            self.layer.observer.wasted(&self.layer.target, &usage);
+            self.layer.settings.observer.wasted(&self.layer.settings.target, &usage);
         }
     }
 }

@@ -2,9 +2,36 @@
 //! a time.
 
 /// The bytes of a well-formed string up to the quote that closes it.
-pub(super) fn string_len(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn string_len(bytes: &[u8]) -> Option<usize> {
+    let (len, is_ascii) = scan(bytes)?;
+    (is_ascii || std::str::from_utf8(bytes.get(..len)?).is_ok()).then_some(len)
+}
+
+/// As [`string_len`], and whether it is UTF-8 is not asked.
+pub(crate) fn string_end(bytes: &[u8]) -> Option<usize> {
+    scan(bytes).map(|(len, _)| len)
+}
+
+/// The same of a string that is ASCII and stands for itself, as keys and words do; `None` for others, and perhaps for one at
+/// the very end of the bytes.
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
+    loop {
+        let eight = bytes.get(at..)?.first_chunk()?;
+        let plain = plain_bytes(u64::from_le_bytes(*eight));
+        at += plain;
+        if plain < 8 {
+            return (bytes.get(at) == Some(&b'"')).then_some(at);
+        }
+    }
+}
+
+/// Where the string ends, and whether it is ASCII.
+#[inline]
+fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut is_ascii = true;
+    let mut at = 0;
     loop {
         let rest = bytes.get(at..)?;
         if let Some(eight) = rest.first_chunk() {
@@ -14,22 +41,26 @@ pub(super) fn string_len(bytes: &[u8]) -> Option<usize> {
                 continue;
             }
         }
-        match bytes.get(at..)? {
-            [b'"', ..] => break,
-            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => at += 2,
-            [b'\\', b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => {
-                at += 6
-            }
-            [b'\\', ..] | [] => return None,
-            [byte, ..] if *byte < 0x20 => return None,
-            [byte, ..] if !byte.is_ascii() => {
+        match *bytes.get(at)? {
+            b'"' => return Some((at, is_ascii)),
+            b'\\' => at += escape_len(bytes.get(at + 1..)?)?,
+            ..0x20 => return None,
+            0x80.. => {
                 is_ascii = false;
                 at += bytes.get(at..)?.iter().take_while(|byte| !byte.is_ascii()).count();
             }
             _ => at += 1,
         }
     }
-    (is_ascii || std::str::from_utf8(bytes.get(..at)?).is_ok()).then_some(at)
+}
+
+/// An escape with its backslash, behind which `rest` is.
+fn escape_len(rest: &[u8]) -> Option<usize> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
+        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|hex| hex.is_ascii_hexdigit()) => Some(6),
+        _ => None,
+    }
 }
 
 /// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.
@@ -46,7 +77,7 @@ fn plain_bytes(eight: u64) -> usize {
 }
 
 /// The digits of a whole number, as JSON has them.
-pub(super) fn number_len(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn number_len(bytes: &[u8]) -> Option<usize> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (digits == 1 || digits > 1 && bytes.first() != Some(&b'0')).then_some(digits)
 }
