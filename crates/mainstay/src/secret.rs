@@ -42,7 +42,12 @@ pub struct Redactor {
     secrets: Arc<[Box<str>]>,
     /// One more, of a single call: nothing is sorted and copied for what hardly any call needs.
     own: Option<Box<str>>,
+    /// Those that change.
+    changing: Arc<[Changing]>,
 }
+
+/// Says which secrets there are now.
+type Changing = Arc<dyn Fn() -> Redactor + Send + Sync>;
 
 /// What stands in place of a secret.
 const MASK: &str = "[redacted]";
@@ -58,7 +63,15 @@ impl Redactor {
         // The longest first, so that a key that holds another one goes whole.
         secrets.sort_by_key(|one| std::cmp::Reverse(one.len()));
         secrets.dedup();
-        Self { secrets: secrets.into(), own: None }
+        Self { secrets: secrets.into(), own: None, changing: Arc::default() }
+    }
+
+    /// The same redactor with secrets that change while it is in use, such as temporary credentials: each time, what `secrets` says.
+    #[must_use]
+    pub fn with_changing(self, secrets: impl Fn() -> Redactor + Send + Sync + 'static) -> Self {
+        let secrets: Changing = Arc::new(secrets);
+        let changing = self.changing.iter().cloned().chain([secrets]).collect();
+        Self { changing, ..self }
     }
 
     /// The same redactor with one more secret: the caller's own credential.
@@ -68,7 +81,7 @@ impl Redactor {
             Some(secret) if secret.len() >= SHORTEST && !self.all().any(|one| *one == *secret) => {
                 let shared = match self.own {
                     None => self.clone(),
-                    Some(_) => Self::new(self.all()),
+                    Some(_) => Self { changing: self.changing.clone(), ..Self::new(self.all()) },
                 };
                 Self { own: Some(secret.into()), ..shared }
             }
@@ -97,13 +110,14 @@ impl Redactor {
                 }
             }
         }
-        out
+        self.changing.iter().fold(out, |out, changing| changing().bytes(&out))
     }
 
     /// Whether a secret is in `text` as it stands.
     pub fn finds(&self, text: &[u8]) -> bool {
         let holds = |secret: &str| memmem::find(text, secret.as_bytes()).is_some();
         self.all().any(|secret| secret.len() <= text.len() && holds(secret))
+            || self.changing.iter().any(|changing| changing().finds(text))
     }
 
     /// `text` without the secrets.
