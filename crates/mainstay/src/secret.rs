@@ -212,6 +212,25 @@ mod tests {
     }
 
     #[test]
+    fn secrets_that_change_go_as_they_are_now() {
+        let now = Arc::new(std::sync::atomic::AtomicUsize::new(1));
+        let said = now.clone();
+        let redactor = Redactor::new(["sk-aaaaaaaa"])
+            .with_changing(|| Redactor::new(["other-0123456789"]))
+            .with_changing(move || {
+                let now = said.load(std::sync::atomic::Ordering::Relaxed);
+                Redactor::new([&*format!("token-number-{now}")])
+            })
+            .and(Some("mine-0123456789"));
+        let text = "sk-aaaaaaaa mine-0123456789 other-0123456789 token-number-1 token-number-2";
+        assert_eq!(redactor.text(text), "[redacted] [redacted] [redacted] [redacted] token-number-2");
+        assert!(redactor.finds(b"token-number-1") && !redactor.finds(b"token-number-2"));
+        now.store(2, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(redactor.text("token-number-1 token-number-2"), "token-number-1 [redacted]");
+        assert!(redactor.and(Some("its-0123456789")).finds(b"token-number-2"));
+    }
+
+    #[test]
     fn one_more_secret_takes_its_place_by_length() {
         let redactor = Redactor::new(["aaaaaaaa-longer", "bbbbbbbb"]).and(Some("aaaaaaaa-long"));
         assert_eq!(

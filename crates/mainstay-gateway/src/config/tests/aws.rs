@@ -93,7 +93,8 @@ fn what_makes_no_sense_is_refused_and_no_secret_is_shown() {
 
 #[test]
 fn a_file_of_credentials_is_read_at_the_start_and_none_of_it_is_shown() {
-    let path = std::env::temp_dir().join(format!("mainstay-aws-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("credentials");
     let text = "[b]\naws_access_key_id = AKIA-hunter2\naws_secret_access_key = hunter2-secret\naws_session_token = hunter2-token\n";
     std::fs::write(&path, text).unwrap();
     let line = format!("aws_credentials_file = \"{}\"\n", path.display());
@@ -109,5 +110,4 @@ fn a_file_of_credentials_is_read_at_the_start_and_none_of_it_is_shown() {
     }
     let refusal = refusal("bedrock-converse", &[REGION, &line]);
     assert!(refusal.contains("no profile [default]") && !refusal.contains("hunter2"), "{refusal}");
-    std::fs::remove_file(path).unwrap();
 }
