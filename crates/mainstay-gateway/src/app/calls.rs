@@ -6,7 +6,7 @@ use super::{
     hops,
     id::X_REQUEST_ID,
     log::Record,
-    reply,
+    query, reply,
     stream::Teller,
     upload::{self, UploadError},
 };
@@ -19,7 +19,7 @@ use mainstay::{
     dialect::{Dialect, ErrorFamily},
     endpoint::caller_key,
     layers::deadline::{Deadline, DeadlineBody, DeadlineExceeded},
-    peek::{Call, peek},
+    peek::{Call, PeekError, check_object, peek},
     route::{AttemptLog, Cached, CallFailed, Served},
     secret::Redactor,
     translate::Lenient,
@@ -126,9 +126,8 @@ struct Ready {
     pending: Pending,
 }
 
-fn asks_for_events(query: Option<&str>) -> bool {
-    query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse")
-}
+/// As long as the longest names that there are, those of AWS, may be.
+const LONGEST_MODEL: usize = 2048;
 
 /// Calls JSON what was read as JSON: some callers do not say what they send, and curl takes it for a form.
 fn name_json(headers: &mut HeaderMap) {
@@ -167,14 +166,16 @@ where
             }
         };
         let body = body.map_err(Failure::Refused)?;
-        let call = match Call::of_path(parts.uri.path()) {
-            Some(call) => call,
-            None => {
-                let peeked = peek(&body).map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
-                name_json(&mut parts.headers);
-                Call::new(parts.uri.path(), peeked)
+        let path = parts.uri.path();
+        let call = match Call::of_path(path) {
+            Some(call) => {
+                query::key_to_header(&parts.uri, &mut parts.headers);
+                check_object(&body).map(|()| call)
             }
+            None => peek(&body).map(|peeked| Call::new(path, peeked)),
         };
+        let call = call.map_err(|error| Failure::Refused(Refusal::unreadable(&error)))?;
+        name_json(&mut parts.headers);
         record.model = Some(call.model.clone());
         record.stream = call.stream;
         let route = app
@@ -182,11 +183,16 @@ where
             .find(&call.model)
             .map_err(|error| Failure::Refused(Refusal::model_not_found(&error)))?;
         record.route = Some(route.name.clone());
+        // It is repeated in a header of the reply and with each try that fails.
+        if call.model.len() > LONGEST_MODEL {
+            let error = PeekError::BadField { field: "model", what: "is longer than any model's name" };
+            return Err(Failure::Refused(Refusal::unreadable(&error)));
+        }
 
         let log = record.log.clone();
         let redactor = app.redactor.and(caller_key(&parts.headers));
         // Gemini's streams are events only where they are asked to be.
-        let events = call.dialect != Dialect::Gemini || asks_for_events(parts.uri.query());
+        let events = call.dialect != Dialect::Gemini || query::asks_for_events(&parts.uri);
         let teller = Teller::new(call.dialect, redactor, app.keepalive.filter(|_| events));
         parts.extensions = http::Extensions::new();
         parts.extensions.insert(log.clone());

@@ -8,6 +8,7 @@ mod id;
 mod log;
 mod models;
 mod paths;
+mod query;
 mod reply;
 #[cfg(test)]
 mod spent_tests;

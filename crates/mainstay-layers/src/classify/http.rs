@@ -24,7 +24,7 @@ use std::{error::Error, io, time::Duration};
 /// | 499 | `Cancelled` |
 /// | other 4xx | `InvalidRequest` |
 /// | 504, 524 | `Timeout` |
-/// | 501, 505 | `NotFound`: the server will not learn it by waiting |
+/// | 501 | `NotFound`: the server will not learn it by waiting |
 /// | 503, 529 | `Overloaded` |
 /// | other 5xx and above | `ServerError` |
 ///
@@ -53,7 +53,7 @@ impl HttpClassifier {
             413 => Class::TooLarge,
             499 => Class::Cancelled,
             400..=498 => Class::InvalidRequest,
-            501 | 505 => Class::NotFound,
+            501 => Class::NotFound,
             503 | 529 => Class::Overloaded,
             504 | 524 => Class::Timeout,
             _ => Class::ServerError,

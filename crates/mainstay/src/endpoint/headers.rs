@@ -163,6 +163,7 @@ mod tests {
             "anthropic-beta",
             "anthropic-version",
             "content-type",
+            "idempotency-key",
             "user-agent",
             "x-api-key",
             "x-stainless-lang",

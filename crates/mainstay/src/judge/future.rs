@@ -32,6 +32,8 @@ pub(super) struct Reading {
     pub(super) dialect: Dialect,
     /// Whether a stream was asked for, where that is known.
     pub(super) stream: Option<bool>,
+    /// Whether the stream is translated above: what cannot be read cannot be handed on.
+    pub(super) translated: bool,
     pub(super) progress: Progress,
     pub(super) usage: Option<UsageCell>,
 }

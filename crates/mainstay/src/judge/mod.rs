@@ -23,7 +23,8 @@
 //! one slice of it, and nothing is allocated for them; an event that spans frames is put together once. A frame of nothing but
 //! events that differ from the one before in their text alone, as most do, is known by that and not cut at all. Streams are
 //! server-sent events, lines of JSON (Ollama) or AWS event streams (Bedrock), as the dialect of the path has them. One thing is
-//! added: in the Messages dialect, where SDKs go by the names of events, one that comes without gets that of its type.
+//! added: in the Messages dialect, where SDKs go by the names of events, one that comes without gets that of its type. An event
+//! that nobody can read passes too, and is counted; but where the stream is translated above, it fails the reply.
 //!
 //! **Ends.** It ends in one of three ways: properly,
 //! after the terminal of its dialect (a chat stream that finished without `[DONE]` gets one); with

@@ -42,18 +42,19 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let extensions = request.extensions();
-        let (dialect, stream) = match extensions.get::<Call>() {
-            Some(call) => (call.dialect, Some(call.stream)),
+        let (dialect, stream, translated) = match extensions.get::<Call>() {
+            Some(call) => (call.dialect, Some(call.stream), call.translated),
             None => (
                 Dialect::of_path(request.uri().path()),
                 extensions.get::<Streaming>().map(|streaming| streaming.0),
+                false,
             ),
         };
         let usage = extensions.get::<UsageCell>().cloned();
         // Fresh for each try: the content of an earlier one is none of this one's.
         let progress = Progress::new();
         request.extensions_mut().insert(progress.clone());
-        let reading = Reading { layer: self.layer.clone(), dialect, stream, progress, usage };
+        let reading = Reading { layer: self.layer.clone(), dialect, stream, translated, progress, usage };
         ResponseFuture::new(self.inner.call(request), reading)
     }
 }

@@ -261,6 +261,10 @@ where
         if meaning == Meaning::Error {
             return Next::End(self.provider_failed(unit));
         }
+        if meaning == Meaning::Malformed && self.reading.translated {
+            let error = ReplyError::NotAnAnswer { what: "an event of its stream is not JSON" };
+            return Next::End(self.fail(Class::Malformed.into(), error.into()));
+        }
         let is_content = meaning.is_content();
         if is_content {
             self.reading.progress.mark();

@@ -25,6 +25,8 @@ pub struct Call {
     pub stream: bool,
     /// Where the model's name stands in the body, quotes included.
     model_range: Range<usize>,
+    /// Whether the reply is translated for the caller, so that nothing of it can pass unread.
+    pub(crate) translated: bool,
 }
 
 impl Call {
@@ -36,6 +38,7 @@ impl Call {
             model: peeked.model.into(),
             stream: peeked.stream,
             model_range: peeked.model_range,
+            translated: false,
         }
     }
 
@@ -60,6 +63,7 @@ impl Call {
             model: model.into(),
             stream,
             model_range: 0..0,
+            translated: false,
         })
     }
 
@@ -82,7 +86,8 @@ impl Call {
 
     /// The same call as it is written in another dialect; where the model's name stands there is not known.
     pub(crate) fn in_dialect(&self, dialect: Dialect) -> Self {
-        Self { dialect, family: dialect.error_family(), model_range: 0..0, ..self.clone() }
+        let family = dialect.error_family();
+        Self { dialect, family, model_range: 0..0, translated: true, ..self.clone() }
     }
 
     /// `body` with the model's name replaced and nothing else touched.

@@ -102,12 +102,7 @@ impl<'de> Visit<'de> for Fields<'de> {
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     let bad = |field, what| PeekError::BadField { field, what };
     let mut fields = Fields::default();
-    match parse(body, &mut fields) {
-        Ok(Shape::Object) => {}
-        Ok(Shape::List(_)) => return Err(PeekError::NotJson { what: "it is a list".to_owned() }),
-        Ok(_) => return Err(PeekError::NotJson { what: "it is JSON of another type".to_owned() }),
-        Err(NotJson) => return Err(PeekError::NotJson { what: explain(body) }),
-    }
+    read(body, &mut fields)?;
     if let Some(field) = fields.twice {
         return Err(bad(field, "stands twice in the request body"));
     }
@@ -123,6 +118,27 @@ pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     };
     let model_range = offset(body, raw.get()).ok_or(bad("model", "cannot be found in the body"))?;
     Ok(Peeked { model: model.into_owned(), model_range, stream })
+}
+
+/// Whether a body is one JSON object, where nothing of it is needed: a call whose path names the model.
+///
+/// # Errors
+/// [`PeekError::NotJson`] where it is not.
+pub fn check_object(body: &[u8]) -> Result<(), PeekError> {
+    struct Nothing;
+    impl Visit<'_> for Nothing {}
+    read(body, &mut Nothing)
+}
+
+/// Visits the fields of a body that is one JSON object.
+fn read<'de>(body: &'de [u8], visit: &mut impl Visit<'de>) -> Result<(), PeekError> {
+    let what = match parse(body, visit) {
+        Ok(Shape::Object) => return Ok(()),
+        Ok(Shape::List(_)) => "it is a list".to_owned(),
+        Ok(_) => "it is JSON of another type".to_owned(),
+        Err(NotJson) => explain(body),
+    };
+    Err(PeekError::NotJson { what })
 }
 
 /// Where `part`, a slice of `body`, stands in it.
@@ -197,8 +213,29 @@ mod tests {
     }
 
     #[test]
+    fn an_object_is_all_that_a_call_with_its_model_in_the_path_must_send() {
+        for body in ["{}", " {\"contents\":[], \"contents\":1}\n"] {
+            assert_eq!(check_object(body.as_bytes()), Ok(()), "{body}");
+        }
+        for (body, words) in [
+            ("", "empty"),
+            ("{oops", "not a JSON object"),
+            ("[]", "a list"),
+            ("[1]", "a list"),
+            ("null", "another type"),
+            ("7", "another type"),
+            ("{} x", "trailing"),
+            ("{\"a\":\"\u{1}\"}", "not a JSON object"),
+        ] {
+            let error = check_object(body.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(words), "{body}: {error}");
+        }
+    }
+
+    #[test]
     fn depth_is_no_danger() {
         let body = format!(r#"{{"model":"m","x":{}{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(peek(body.as_bytes()).unwrap().model, "m");
+        assert_eq!(check_object(body.as_bytes()), Ok(()));
     }
 }

@@ -14,8 +14,6 @@ pub(super) static PROFILE: Profile = Profile {
     key_env: Some("ANTHROPIC_API_KEY"),
     auth: Auth::Header("x-api-key"),
     headers: &[("anthropic-version", VERSION)],
-    // Not honoured, says its maker (anthropic-sdk-typescript#1144).
-    idempotency_key: false,
     default_max_tokens: Some(8192),
     native: Native::Anthropic,
     rules: RULES,

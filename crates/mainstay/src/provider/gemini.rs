@@ -10,8 +10,6 @@ pub(super) static PROFILE: Profile = Profile {
     base_url: Some("https://generativelanguage.googleapis.com"),
     key_env: Some("GEMINI_API_KEY"),
     auth: Auth::Header("x-goog-api-key"),
-    // Google's APIs have no such header: a request id stands in the body where one is known.
-    idempotency_key: false,
     native: Native::Gemini,
     rules: RULES,
     finishes: FINISHES,

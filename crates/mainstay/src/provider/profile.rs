@@ -20,8 +20,8 @@ pub struct Profile {
     pub auth: Auth,
     /// Headers that every request must have, with the values that are sent when the caller sends none.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Whether an `Idempotency-Key` is sent. No provider is known to refuse one; where its maker says that it means
-    /// nothing, none is sent, so that nobody counts on it.
+    /// Whether an `Idempotency-Key` is sent. No provider is known to refuse one, and some ignore it (Anthropic says so:
+    /// anthropic-sdk-typescript#1144), but what stands before them may know it. AWS has its own way.
     pub idempotency_key: bool,
     /// The `max_tokens` to send where the API demands one and the caller gave none.
     pub default_max_tokens: Option<u32>,

@@ -25,8 +25,9 @@ const MAX_FLOOR: f64 = 1e5;
 /// for each target at most. So retries and hedges yield first, and when everything fails, calls sent to a provider /
 /// calls offered to it stays under `1 + ratio`, plus the floor.
 ///
-/// It starts with one second of floor, so a cold start grants no storm, and holds at most ten seconds of it (or 10
-/// tokens, if that is more), so that a quiet hour pays for none either. A cost above that counts as that.
+/// It starts with one second of floor (one token at least, where there is a floor: "5/m" grants the first retry), so a cold
+/// start grants no storm, and holds at most ten seconds of it (or 10 tokens, if that is more), so that a quiet hour pays for
+/// none either. A cost above that counts as that.
 ///
 /// Withdrawing is one compare-and-swap; no lock, no task.
 ///
@@ -65,12 +66,13 @@ impl Budget {
         let ratio = ratio.clamp(0.0, 1e3);
         let ratio = if ratio.is_nan() { 0.0 } else { ratio };
         let cap = (SAVED_SECONDS * floor.max(1.0) * TOKEN) as u64;
+        let first = if floor > 0.0 { floor.max(1.0) } else { 0.0 };
         Self(Arc::new(Bucket {
             ratio,
             floor: floor * TOKEN,
             cap,
             epoch: Instant::now(),
-            empty_at: AtomicU64::new(0u64.wrapping_sub((floor * TOKEN) as u64)),
+            empty_at: AtomicU64::new(0u64.wrapping_sub((first * TOKEN) as u64)),
         }))
     }
 

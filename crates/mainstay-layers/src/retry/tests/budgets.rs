@@ -40,6 +40,18 @@ async fn a_cold_start_allows_no_storm() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_floor_of_less_than_one_a_second_grants_the_first_retry() {
+    let budget = Budget::new(0.0, 1.0 / 60.0);
+    assert!(budget.try_withdraw(1.0), "a floor is always there");
+    assert!(!budget.try_withdraw(1.0));
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert!(!budget.try_withdraw(1.0));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert!(budget.try_withdraw(1.0));
+    assert!(!Budget::new(0.0, 0.0).try_withdraw(1.0), "there is no floor");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reply_that_the_budget_denied_a_retry_says_so() {
     let reply = run(&exact().with_budget(Budget::new(0.0, 0.0)), &statuses(&[503])).await.unwrap();
     assert_eq!((outcome(&reply).attempts, outcome(&reply).reason), (1, Some(GiveUp::Budget)));
