@@ -4,7 +4,9 @@ import anthropic
 from anthropic import beta_tool
 from pydantic import BaseModel
 
-from script import BOTH, PARIS, PDF64, PNG64, SAID, SCHEMA, cached, equal, raises, thinks
+from script import (
+    BOTH, PAGE, PARIS, PDF64, PNG64, SAID, SAID_FROM_PAGE, SCHEMA, WHO, cached, equal, raises, thinks
+)
 
 ROWS = []
 
@@ -94,6 +96,21 @@ def messages_stream_helper(c, model):
         equal("".join(stream.text_stream), SAID)
         final = stream.get_final_message()
     equal((final.stop_reason, final.usage.output_tokens), ("end_turn", 5))
+
+
+@row
+def messages_sources(c, model):
+    """Only Anthropic's own: it takes back what it encrypted itself. Also in a stream, and sent back with the next question."""
+    ask = dict(model=model, max_tokens=64)
+    got = c.anthropic.messages.create(messages=user(WHO), **ask)
+    with c.anthropic.messages.stream(messages=user(WHO), **ask) as stream:
+        streamed = stream.get_final_message()
+    for message in (got, streamed):
+        equal(texts(message), SAID_FROM_PAGE)
+        told = [(one.url, one.title, block.text) for block in message.content for one in block.citations or []]
+        equal(told, [PAGE] if model == "m-anthropic" else [])
+        turns = user(WHO) + [{"role": "assistant", "content": message.content}] + user("How many turns?")
+        equal(texts(c.anthropic.messages.create(messages=turns, **ask)), "3")
 
 
 @row

@@ -3,7 +3,9 @@
 from google.genai import errors, types
 from pydantic import BaseModel
 
-from script import BOTH, PARIS, PNG, SAID, SCHEMA, cached, equal, raises, thinks
+from script import (
+    BOTH, PARIS, PNG, SAID, SAID_FROM_PAGE, SCHEMA, WHO, cached, equal, raises, sources, thinks
+)
 
 ROWS = []
 
@@ -76,6 +78,27 @@ def gemini_stream(c, model):
     equal("".join(chunk.text or "" for chunk in chunks), SAID)
     equal(chunks[-1].candidates[0].finish_reason, types.FinishReason.STOP)
     equal(chunks[-1].usage_metadata.total_token_count, 14)
+
+
+def cited(text, grounding):
+    if grounding is None:
+        return []
+    pages = [chunk.web for chunk in grounding.grounding_chunks]
+    return [(pages[at].uri, pages[at].title, text.encode()[support.segment.start_index:support.segment.end_index].decode())
+            for support in grounding.grounding_supports for at in support.grounding_chunk_indices]
+
+
+@row
+def gemini_sources(c, model):
+    """Also in a stream, and sent back with the next question."""
+    got = c.genai.models.generate_content(model=model, contents=WHO)
+    chunks = list(c.genai.models.generate_content_stream(model=model, contents=WHO))
+    streamed = "".join(chunk.text or "" for chunk in chunks)
+    for text, last in ((got.text, got), (streamed, chunks[-1])):
+        equal(text, SAID_FROM_PAGE)
+        equal(cited(text, last.candidates[0].grounding_metadata), sources(model))
+    contents = [types.UserContent(WHO), got.candidates[0].content, types.UserContent("How many turns?")]
+    equal(c.genai.models.generate_content(model=model, contents=contents).text, "3")
 
 
 @row

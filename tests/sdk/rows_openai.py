@@ -5,7 +5,9 @@ import json
 import openai
 from pydantic import BaseModel
 
-from script import BOTH, HIDDEN, PARIS, PDF64, PNG64, SAID, SCHEMA, cached, equal, raises, thinks
+from script import (
+    BOTH, HIDDEN, PARIS, PDF64, PNG64, SAID, SAID_FROM_PAGE, SCHEMA, WHO, cached, equal, raises, sources, thinks
+)
 
 ROWS = []
 
@@ -219,6 +221,23 @@ def chat_thoughts(c, model):
         equal(getattr(message, "reasoning_content", None) or message.reasoning, "Let me think.")
 
 
+def cited(text, citations):
+    return [(citation.url, citation.title, text[citation.start_index:citation.end_index]) for citation in citations]
+
+
+@row
+def chat_sources(c, model):
+    """Also in a stream, and sent back with the next question."""
+    got = c.openai.chat.completions.create(model=model, messages=user(WHO)).choices[0].message
+    with c.openai.chat.completions.stream(model=model, messages=user(WHO)) as stream:
+        streamed = stream.get_final_completion().choices[0].message
+    for message in (got, streamed):
+        equal(message.content, SAID_FROM_PAGE)
+        equal(cited(message.content, [one.url_citation for one in message.annotations or []]), sources(model))
+        messages = user(WHO) + [message] + user("How many turns?")
+        equal(c.openai.chat.completions.create(model=model, messages=messages).choices[0].message.content, "3")
+
+
 @row
 def chat_two_answers(c, model):
     c.openai.chat.completions.create(model=model, messages=user("hello?"), n=2)
@@ -361,6 +380,26 @@ def responses_tools_stream_helper(c, model):
     calls = [item for item in final.output if item.type == "function_call"]
     equal([json.loads(call.arguments)["city"] for call in calls], ["Paris", "Rome"])
     equal(kinds.count("response.function_call_arguments.done"), 2)
+
+
+@row
+def responses_sources(c, model):
+    """Also in a stream, and sent back with the next question."""
+    got = c.openai.responses.create(model=model, input=WHO)
+    told = []
+    with c.openai.responses.stream(model=model, input=WHO) as stream:
+        for event in stream:
+            if event.type == "response.output_text.annotation.added":
+                told.append(event)
+        streamed = stream.get_final_response()
+    for response in (got, streamed):
+        equal(response.output_text, SAID_FROM_PAGE)
+        parts = [part for item in response.output if item.type == "message" for part in item.content]
+        equal([one for part in parts for one in cited(part.text, part.annotations)], sources(model))
+        items = user(WHO) + response.output + user("How many turns?")
+        equal(c.openai.responses.create(model=model, input=items).output_text, "3")
+    equal([(event.annotation["url"] if isinstance(event.annotation, dict) else event.annotation.url, event.annotation_index)
+           for event in told], [(page[0], 0) for page in sources(model)])
 
 
 @row

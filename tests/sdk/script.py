@@ -11,6 +11,11 @@ SCHEMA = {
     "required": ["city"],
     "additionalProperties": False,
 }
+WHO = "Who says so?"
+# What is answered to that, what of it comes from a page, and the page.
+FROM_PAGE = "hello \u00e0 l\u00e0."
+SAID_FROM_PAGE = "\u00c9lan \U0001f600 says " + FROM_PAGE
+PAGE = ("https://example.com/page?a=1&b=2", 'A "page"', FROM_PAGE)
 # The smallest PNG there is, one transparent pixel.
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -40,6 +45,11 @@ def raises(kind, call):
 def thinks(model):
     """Whether the model's thoughts are to be seen."""
     return model.removeprefix("m-") not in HIDDEN
+
+
+def sources(model):
+    """The pages, their titles and the words that come from them. Some name documents by ids of their own only."""
+    return [] if model in ("m-ollama-native", "m-cohere-v2") else [PAGE]
 
 
 def cached(model):

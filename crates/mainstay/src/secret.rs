@@ -42,7 +42,12 @@ pub struct Redactor {
     secrets: Arc<[Box<str>]>,
     /// One more, of a single call: nothing is sorted and copied for what hardly any call needs.
     own: Option<Box<str>>,
+    /// Those that change.
+    changing: Arc<[Changing]>,
 }
+
+/// Says which secrets there are now.
+type Changing = Arc<dyn Fn() -> Redactor + Send + Sync>;
 
 /// What stands in place of a secret.
 const MASK: &str = "[redacted]";
@@ -58,7 +63,15 @@ impl Redactor {
         // The longest first, so that a key that holds another one goes whole.
         secrets.sort_by_key(|one| std::cmp::Reverse(one.len()));
         secrets.dedup();
-        Self { secrets: secrets.into(), own: None }
+        Self { secrets: secrets.into(), own: None, changing: Arc::default() }
+    }
+
+    /// The same redactor with secrets that change while it is in use, such as temporary credentials: each time, what `secrets` says.
+    #[must_use]
+    pub fn with_changing(self, secrets: impl Fn() -> Redactor + Send + Sync + 'static) -> Self {
+        let secrets: Changing = Arc::new(secrets);
+        let changing = self.changing.iter().cloned().chain([secrets]).collect();
+        Self { changing, ..self }
     }
 
     /// The same redactor with one more secret: the caller's own credential.
@@ -68,7 +81,7 @@ impl Redactor {
             Some(secret) if secret.len() >= SHORTEST && !self.all().any(|one| *one == *secret) => {
                 let shared = match self.own {
                     None => self.clone(),
-                    Some(_) => Self::new(self.all()),
+                    Some(_) => Self { changing: self.changing.clone(), ..Self::new(self.all()) },
                 };
                 Self { own: Some(secret.into()), ..shared }
             }
@@ -97,13 +110,14 @@ impl Redactor {
                 }
             }
         }
-        out
+        self.changing.iter().fold(out, |out, changing| changing().bytes(&out))
     }
 
     /// Whether a secret is in `text` as it stands.
     pub fn finds(&self, text: &[u8]) -> bool {
         let holds = |secret: &str| memmem::find(text, secret.as_bytes()).is_some();
         self.all().any(|secret| secret.len() <= text.len() && holds(secret))
+            || self.changing.iter().any(|changing| changing().finds(text))
     }
 
     /// `text` without the secrets.
@@ -195,6 +209,25 @@ mod tests {
         let redactor = Redactor::new(["sk-aaaaaaaa", "sk-aaaaaaaa-long"]).and(Some("mine-0123456789"));
         let text = redactor.text("x sk-aaaaaaaa-long sk-aaaaaaaa y mine-0123456789");
         assert_eq!(text, "x [redacted] [redacted] y [redacted]");
+    }
+
+    #[test]
+    fn secrets_that_change_go_as_they_are_now() {
+        let now = Arc::new(std::sync::atomic::AtomicUsize::new(1));
+        let said = now.clone();
+        let redactor = Redactor::new(["sk-aaaaaaaa"])
+            .with_changing(|| Redactor::new(["other-0123456789"]))
+            .with_changing(move || {
+                let now = said.load(std::sync::atomic::Ordering::Relaxed);
+                Redactor::new([&*format!("token-number-{now}")])
+            })
+            .and(Some("mine-0123456789"));
+        let text = "sk-aaaaaaaa mine-0123456789 other-0123456789 token-number-1 token-number-2";
+        assert_eq!(redactor.text(text), "[redacted] [redacted] [redacted] [redacted] token-number-2");
+        assert!(redactor.finds(b"token-number-1") && !redactor.finds(b"token-number-2"));
+        now.store(2, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(redactor.text("token-number-1 token-number-2"), "token-number-1 [redacted]");
+        assert!(redactor.and(Some("its-0123456789")).finds(b"token-number-2"));
     }
 
     #[test]

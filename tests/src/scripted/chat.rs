@@ -1,6 +1,8 @@
 //! Chat completions, and what those who imitate them do differently.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, embeddings, items, known, must, text};
+use super::{
+    Asked, CACHED, End, INPUT, OUTPUT, PAGE, Said, Speaker, TITLE, embeddings, items, known, must, text,
+};
 use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
@@ -173,6 +175,9 @@ impl Speaker for Chat {
             message["content"] = Value::Null;
             message["tool_calls"] = (0..said.calls.len()).map(|at| self.call(said, at)).collect();
         }
+        if let Some(annotations) = annotations(said) {
+            message["annotations"] = annotations;
+        }
         self.think(&mut message, said);
         json!({
             "id": "chatcmpl-scripted", "object": "chat.completion", "created": bodies::CREATED, "model": asked.model,
@@ -200,6 +205,7 @@ impl Speaker for Chat {
             all.push(chunk(delta, None));
         }
         all.extend(said.text.iter().map(|piece| chunk(json!({"content": piece}), None)));
+        all.extend(annotations(said).map(|all| chunk(json!({"annotations": all}), None)));
         if self.whole_calls {
             for at in 0..said.calls.len() {
                 let mut call = self.call(said, at);
@@ -294,6 +300,13 @@ impl Chat {
             Thoughts::Hidden => {}
         }
     }
+}
+
+/// The sources.
+fn annotations(said: &Said) -> Option<Value> {
+    let (start, end) = said.cited_chars()?;
+    let citation = json!({"url": PAGE, "title": TITLE, "start_index": start, "end_index": end});
+    Some(json!([{"type": "url_citation", "url_citation": citation}]))
 }
 
 fn usage(said: &Said) -> Value {

@@ -1,8 +1,8 @@
 //! Bedrock's `Converse` and `ConverseStream`, with a Claude behind them.
 
 use super::{
-    Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, converse_blocks::read_messages, items, known, must,
-    sigv4, text,
+    Asked, CACHED, End, INPUT, OUTPUT, PAGE, Said, Speaker, TITLE, converse_blocks::read_messages, items,
+    known, must, pieces, sigv4, text,
 };
 use mainstay_testkit::{Chunk, Recorded, bodies};
 use serde_json::{Value, json};
@@ -56,9 +56,13 @@ impl Speaker for Converse {
                 json!({"reasoningContent": {"reasoningText": {"text": thought, "signature": "signed"}}}),
             );
         }
-        if !said.text.is_empty() {
-            content.push(json!({"text": said.words()}));
-        }
+        content.extend(said.stretches().into_iter().map(|(words, cited)| {
+            if cited {
+                json!({"citationsContent": {"content": [{"text": words}], "citations": [citation()]}})
+            } else {
+                json!({"text": words})
+            }
+        }));
         let uses = said.calls.iter();
         content.extend(uses.map(
             |call| json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}}),
@@ -86,8 +90,9 @@ impl Speaker for Converse {
             let pieces = [json!({"text": thought}), json!({"signature": "signed"})];
             block(None, pieces.map(|piece| json!({"reasoningContent": piece})).into());
         }
-        if !said.text.is_empty() {
-            block(None, said.text.iter().map(|piece| json!({"text": piece})).collect());
+        for (words, cited) in said.stretches() {
+            let words = pieces(&words).into_iter().map(|piece| json!({"text": piece}));
+            block(None, words.chain(cited.then(|| json!({"citation": citation()}))).collect());
         }
         for call in &said.calls {
             let input = call.arguments.to_string();
@@ -217,6 +222,11 @@ fn message(kind: &str, mut data: Value) -> Chunk {
     // Each is padded, so that its length says nothing of the words.
     data["p"] = json!("abcdefghijklmnopqrstuvwxyzABCDEFGH");
     bodies::aws_message(&headers, data.to_string().as_bytes()).into()
+}
+
+fn citation() -> Value {
+    json!({"title": TITLE, "sourceContent": [{"text": "Hello to all."}],
+           "location": {"web": {"url": PAGE, "domain": "example.com"}}})
 }
 
 fn reason(said: &Said) -> &'static str {

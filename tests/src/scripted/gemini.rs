@@ -1,6 +1,6 @@
 //! Gemini's `generateContent`.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
+use super::{Asked, CACHED, End, INPUT, OUTPUT, PAGE, Said, Speaker, TITLE, items, known, must, text};
 use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
@@ -192,6 +192,13 @@ fn response(asked: &Asked, parts: Vec<Value>, last: Option<&Said>) -> Value {
         json!({"promptTokenCount": INPUT, "cachedContentTokenCount": CACHED, "totalTokenCount": INPUT});
     if let Some(said) = last {
         candidate["finishReason"] = if said.end == End::Length { "MAX_TOKENS" } else { "STOP" }.into();
+        if let Some(start) = said.cited_from {
+            let segment = json!({"startIndex": start, "endIndex": said.words().len()});
+            candidate["groundingMetadata"] = json!({
+                "webSearchQueries": ["hello"], "groundingChunks": [{"web": {"uri": PAGE, "title": TITLE}}],
+                "groundingSupports": [{"segment": segment, "groundingChunkIndices": [0]}],
+            });
+        }
         // Thoughts are no part of the candidates.
         usage["candidatesTokenCount"] = (OUTPUT - said.thoughts()).into();
         usage["thoughtsTokenCount"] = said.thoughts().into();

@@ -1,6 +1,8 @@
 //! Anthropic's Messages.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, items, known, must, text};
+use super::{
+    Asked, CACHED, End, INPUT, OUTPUT, PAGE, Said, Speaker, TITLE, items, known, must, pieces, text,
+};
 use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
@@ -145,7 +147,14 @@ impl Speaker for Messages {
                 }
                 Some("text") => {
                     empty["text"] = json!("");
-                    said.text.iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect()
+                    let citations = items(&block["citations"]);
+                    let citations = citations.map(|one| json!({"type": "citations_delta", "citation": one}));
+                    if block["citations"].is_array() {
+                        empty["citations"] = json!([]);
+                    }
+                    let words = pieces(&text(&block["text"])).into_iter();
+                    // The source comes before the words.
+                    citations.chain(words.map(|piece| json!({"type": "text_delta", "text": piece}))).collect()
                 }
                 _ => {
                     empty["input"] = json!({});
@@ -197,8 +206,13 @@ fn blocks(said: &Said) -> Vec<Value> {
     if let Some(thought) = &said.thought {
         blocks.push(json!({"type": "thinking", "thinking": thought, "signature": "signed"}));
     }
-    if !said.text.is_empty() {
-        blocks.push(json!({"type": "text", "text": said.words()}));
+    for (words, cited) in said.stretches() {
+        let mut block = json!({"type": "text", "text": words});
+        if cited {
+            block["citations"] = json!([{"type": "web_search_result_location", "url": PAGE, "title": TITLE,
+                "cited_text": "Hello to all.", "encrypted_index": "encrypted"}]);
+        }
+        blocks.push(block);
     }
     let uses = said.calls.iter();
     blocks.extend(

@@ -22,7 +22,9 @@ mod said;
 mod sigv4;
 
 pub use self::columns::{COLUMNS, Column};
-pub use self::said::{Asked, CACHED, Call, End, INPUT, OUTPUT, Said, THOUGHTS};
+pub use self::said::{Asked, CACHED, Call, End, INPUT, OUTPUT, PAGE, Said, THOUGHTS, TITLE};
+
+use self::said::pieces;
 
 use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::Value;

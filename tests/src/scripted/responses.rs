@@ -1,6 +1,8 @@
 //! OpenAI's Responses.
 
-use super::{Asked, CACHED, End, INPUT, OUTPUT, Said, Speaker, embeddings, items, known, must, text};
+use super::{
+    Asked, CACHED, End, INPUT, OUTPUT, PAGE, Said, Speaker, TITLE, embeddings, items, known, must, text,
+};
 use mainstay_testkit::{Chunk, Recorded, Step, bodies};
 use serde_json::{Value, json};
 
@@ -125,19 +127,25 @@ impl Speaker for Responses {
             let id = &item["id"];
             match item["type"].as_str() {
                 Some("message") => {
-                    let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
                     let place = |mut data: Value| {
                         data["item_id"] = id.clone();
                         data["output_index"] = at.into();
                         data["content_index"] = 0.into();
                         data
                     };
-                    push("response.content_part.added", place(json!({"part": part("")})));
+                    push("response.content_part.added", place(json!({"part": part("", &json!([]))})));
                     for piece in &said.text {
                         push("response.output_text.delta", place(json!({"delta": piece, "logprobs": []})));
                     }
+                    for (n, annotation) in items(&annotations(said)).enumerate() {
+                        let added = json!({"annotation_index": n, "annotation": annotation});
+                        push("response.output_text.annotation.added", place(added));
+                    }
                     push("response.output_text.done", place(json!({"text": said.words(), "logprobs": []})));
-                    push("response.content_part.done", place(json!({"part": part(&said.words())})));
+                    push(
+                        "response.content_part.done",
+                        place(json!({"part": part(&said.words(), &annotations(said))})),
+                    );
                 }
                 Some("reasoning") => {
                     let place = json!({"item_id": id, "output_index": at, "summary_index": 0});
@@ -181,13 +189,25 @@ impl Speaker for Responses {
     }
 }
 
+fn part(text: &str, annotations: &Value) -> Value {
+    json!({"type": "output_text", "text": text, "annotations": annotations, "logprobs": []})
+}
+
+/// The sources.
+fn annotations(said: &Said) -> Value {
+    let one = said.cited_chars().map(|(start, end)| {
+        json!({"type": "url_citation", "url": PAGE, "title": TITLE, "start_index": start, "end_index": end})
+    });
+    one.into_iter().collect()
+}
+
 fn output(said: &Said) -> Vec<Value> {
     let mut items = Vec::new();
     if let Some(thought) = &said.thought {
         items.push(json!({"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": thought}]}));
     }
     if !said.text.is_empty() {
-        let part = json!({"type": "output_text", "text": said.words(), "annotations": [], "logprobs": []});
+        let part = part(&said.words(), &annotations(said));
         items.push(json!({"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}));
     }
     for (n, call) in said.calls.iter().enumerate() {

@@ -11,6 +11,14 @@ pub const OUTPUT: u64 = 5;
 /// Those of [`OUTPUT`] that were thoughts, where there are any.
 pub const THOUGHTS: u64 = 2;
 
+/// A page that answers to [`Asked::prompt`]s about it come from.
+pub const PAGE: &str = "https://example.com/page?a=1&b=2";
+/// Its title.
+pub const TITLE: &str = "A \"page\"";
+/// What such an answer says of its own accord, before what it has from there.
+const OWN: &str = "\u{c9}lan \u{1f600} says ";
+const FROM_PAGE: &str = "hello \u{e0} l\u{e0}.";
+
 /// A request, as far as the answer depends on it.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -51,6 +59,8 @@ pub struct Said {
     pub thought: Option<String>,
     /// Its words, in the pieces of a stream.
     pub text: Vec<String>,
+    /// Where the words begin that come from [`PAGE`], if there are any: they are all that follow.
+    pub cited_from: Option<usize>,
     /// The tools that it calls.
     pub calls: Vec<Call>,
     /// Why it ends.
@@ -100,13 +110,31 @@ impl Said {
                     })
                     .collect();
                 if !calls.is_empty() {
-                    return Self { thought, text: Vec::new(), calls, end: End::Calls };
+                    return Self { thought, calls, end: End::Calls, ..Self::default() };
                 }
             }
         }
         let (text, end) = words(asked);
-        let pieces = text.split_inclusive(' ').map(str::to_owned).collect();
-        Self { thought, text: pieces, calls: Vec::new(), end }
+        let pieces = pieces(&text);
+        let cited_from = (asked.prompt == WHO && text.starts_with(OWN)).then_some(OWN.len());
+        Self { thought, text: pieces, cited_from, calls: Vec::new(), end }
+    }
+
+    /// The words in stretches, each with whether it comes from [`PAGE`].
+    pub fn stretches(&self) -> Vec<(String, bool)> {
+        let words = self.words();
+        match self.cited_from.and_then(|at| words.split_at_checked(at)) {
+            Some((own, cited)) => vec![(own.to_owned(), false), (cited.to_owned(), true)],
+            None if words.is_empty() => Vec::new(),
+            None => vec![(words, false)],
+        }
+    }
+
+    /// From where to where they come from [`PAGE`], in characters.
+    pub fn cited_chars(&self) -> Option<(usize, usize)> {
+        let words = self.words();
+        let own = words.get(..self.cited_from?)?;
+        Some((own.chars().count(), words.chars().count()))
     }
 
     /// The words in one.
@@ -120,10 +148,19 @@ impl Said {
     }
 }
 
+/// The prompt that is answered from [`PAGE`].
+const WHO: &str = "Who says so?";
+
+/// The pieces that words come in.
+pub(super) fn pieces(words: &str) -> Vec<String> {
+    words.split_inclusive(' ').map(str::to_owned).collect()
+}
+
 fn words(asked: &Asked) -> (String, End) {
     let said = match asked.prompt.as_str() {
         _ if !asked.results.is_empty() => format!("The tools said: {}.", asked.results.join("; ")),
         _ if asked.schema.is_some() => r#"{"city": "Paris", "degrees": 21}"#.to_owned(),
+        WHO => format!("{OWN}{FROM_PAGE}"),
         "Say too much." => return ("As I was going to".to_owned(), End::Length),
         "What is the system?" => asked.system.clone(),
         "How many turns?" => asked.turns.to_string(),

@@ -8,8 +8,8 @@ use super::Config;
 use super::capabilities::capabilities;
 use super::secret::{ApiKey, Proxy};
 use super::settings::{
-    Cache, Failover, Hedge, Priced, Protocol, Provider, Recovery, Route, Serve, Server, Sticky, Strategy,
-    Translation, WhenExhausted,
+    AwsKeys, Cache, Failover, Hedge, Priced, Protocol, Provider, Recovery, Route, Serve, Server, Sticky,
+    Strategy, Translation, WhenExhausted,
 };
 use super::units::{show_duration, show_size};
 
@@ -133,10 +133,18 @@ fn provider(out: &mut Out, p: &Provider) {
     if let Some(aws) = &p.aws {
         out.text("aws_region", aws.region.as_str());
         let from = |key: &ApiKey| format!("(set from {})", key.source());
-        out.text("aws_access_key_id", from(&aws.access_key_id));
-        out.text("aws_secret_access_key", from(&aws.secret_access_key));
-        if let Some(token) = &aws.session_token {
-            out.text("aws_session_token", from(token));
+        match &aws.keys {
+            AwsKeys::Given { access_key_id, secret_access_key, session_token } => {
+                out.text("aws_access_key_id", from(access_key_id));
+                out.text("aws_secret_access_key", from(secret_access_key));
+                if let Some(token) = session_token {
+                    out.text("aws_session_token", from(token));
+                }
+            }
+            AwsKeys::File(file) => {
+                out.text("aws_credentials_file", file.path().display().to_string());
+                out.text("aws_profile", file.profile());
+            }
         }
     }
     let headers = p.headers.keys().map(|header| format!("{} = \"(set)\"", name(header.as_str())));

@@ -120,6 +120,8 @@ pub fn build(config: &Config, observer: Arc<dyn Observe>) -> Result<Stacks, Stac
     let keys = config.providers.iter().flat_map(settings::Provider::keys);
     let in_headers = config.providers.iter().flat_map(|provider| credentials(&provider.headers));
     let redactor = Redactor::new(keys.map(|key| key.expose()).chain(in_headers));
+    let files = config.providers.iter().filter_map(settings::Provider::credentials_file).cloned();
+    let redactor = files.fold(redactor, |redactor, file| redactor.with_changing(move || file.redactor()));
     let lenient = config.routes.iter().filter(|route| route.translation == settings::Translation::Lenient);
     let lenient = lenient.flat_map(|route| &route.models).cloned().collect();
     Ok(Stacks { router: router.build(), targets, redactor, lenient })

@@ -53,9 +53,18 @@ impl<'a> ProviderParts<'a> {
 
 /// Signs for Bedrock.
 fn signer(aws: &settings::Aws) -> Option<Signer> {
-    let token = aws.session_token.as_ref().map(|token| token.expose());
-    let credentials = Credentials::new(aws.access_key_id.expose(), aws.secret_access_key.expose(), token)?;
-    Some(Signer::new(credentials, &aws.region, "bedrock"))
+    const SERVICE: &str = "bedrock";
+    Some(match &aws.keys {
+        settings::AwsKeys::Given { access_key_id, secret_access_key, session_token } => {
+            let token = session_token.as_ref().map(|token| token.expose());
+            let credentials = Credentials::new(access_key_id.expose(), secret_access_key.expose(), token)?;
+            Signer::new(credentials, &aws.region, SERVICE)
+        }
+        settings::AwsKeys::File(file) => {
+            let file = file.clone();
+            Signer::asking(move || file.current(), &aws.region, SERVICE)
+        }
+    })
 }
 
 fn client(settings: &settings::Provider) -> Result<Client, BuildError> {

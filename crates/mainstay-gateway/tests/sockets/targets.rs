@@ -148,3 +148,48 @@ async fn gateways_that_have_each_other_as_a_provider_notice_and_fall_back() {
     let reply = third.talk(chat(false)).await;
     assert_eq!((reply.status, reply.header("x-mainstay-provider")), (200, Some("real")), "{reply:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credentials_of_aws_are_those_of_the_file_and_go_into_no_reply() {
+    // It says in its error what was sent, as AWS does of a signature that does not match.
+    let provider = ScriptedProvider::answering(|asked| {
+        let token = asked.header("x-amz-security-token").unwrap_or_default();
+        Step::json(403, json!({"message": format!("x-amz-security-token:{token} does not match")}))
+    })
+    .await
+    .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("credentials");
+    let write = |token: &str| {
+        let text = format!(
+            "[p]\naws_access_key_id = AKID\naws_secret_access_key = secret-0123456789\naws_session_token = {token}\n"
+        );
+        // In one piece: a new file in place of the old one.
+        std::fs::write(path.with_extension("new"), text).unwrap();
+        std::fs::rename(path.with_extension("new"), &path).unwrap();
+    };
+    write("first-token-0123456789");
+    let text = format!(
+        "[providers.a]\nkind = \"bedrock-converse\"\nbase_url = \"{}\"\naws_region = \"eu-west-3\"\naws_credentials_file = \"{}\"\n\
+         aws_profile = \"p\"\nretry.attempts = 1\nbreaker.failures = 1000\n[[routes]]\nmodels = [\"*\"]\ntargets = [\"a\"]\n",
+        provider.url(),
+        path.display(),
+    );
+    let gateway = Gateway::start(&text).await;
+    let body = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+    let begun = Instant::now();
+    for token in ["first-token-0123456789", "second-token-0123456789"] {
+        write(token);
+        loop {
+            let reply = gateway.talk(post(CHAT, &[], body)).await;
+            let said = format!("{reply:?}");
+            assert!(said.contains("does not match") && !said.contains("-token-0123456789"), "{said}");
+            let sent = provider.last_request().unwrap();
+            if sent.header("x-amz-security-token") == Some(token) {
+                break;
+            }
+            assert!(begun.elapsed() < LONG, "{token} was never sent");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}

@@ -102,6 +102,10 @@ impl Cooldown {
 
     fn longest(&self, concerns: impl Fn(&Entry) -> bool) -> Option<Cooling> {
         let until = self.0.until.load(Ordering::Acquire);
+        // Nothing ever cooled: the clock need not be asked.
+        if until == 0 {
+            return None;
+        }
         let now = self.0.start.elapsed();
         if Duration::from_millis(until) <= now {
             return None;

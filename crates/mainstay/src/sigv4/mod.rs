@@ -5,8 +5,9 @@
 //! knows the address and the head that are really sent. The body is hashed once for all tries, by a [`PayloadHashLayer`]
 //! outside the retry.
 //!
-//! The time is the system's, at the moment of signing; [`Signer::with_clock`] is for tests. Credentials are what they were
-//! when they were read: temporary ones that expire are refused by AWS then, and are not renewed here.
+//! The time is the system's, at the moment of signing; [`Signer::with_clock`] is for tests. Temporary credentials expire, and are
+//! not renewed here: [`Signer::asking`] asks for them at each try, and a [`CredentialsFile`] reads them from where a sidecar or a
+//! job puts fresh ones.
 //!
 //! Source: the IAM user guide, "AWS Signature Version 4 for API requests".
 //!
@@ -25,12 +26,14 @@
 
 mod canonical;
 mod credentials;
+mod file;
 mod hash;
 mod signer;
 #[cfg(test)]
 mod tests;
 
 pub use self::credentials::Credentials;
+pub use self::file::{CredentialsFile, CredentialsFileError};
 pub use self::hash::{PayloadHash, PayloadHashLayer, PayloadHashService};
 pub use self::signer::{SignError, Signer};
 

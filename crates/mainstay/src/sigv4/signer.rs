@@ -15,7 +15,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// Signs requests to one service in one region. A clone is cheap.
 #[derive(Clone)]
 pub struct Signer {
-    credentials: Credentials,
+    source: Source,
     region: Arc<str>,
     service: Arc<str>,
     clock: Option<Arc<Clock>>,
@@ -23,10 +23,33 @@ pub struct Signer {
 
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
+/// Where its credentials come from.
+#[derive(Clone)]
+enum Source {
+    Given(Credentials),
+    Asked(Arc<dyn Fn() -> Credentials + Send + Sync>),
+}
+
 impl Signer {
     /// Signs for `service` (Bedrock's is `bedrock`) in `region`.
     pub fn new(credentials: Credentials, region: &str, service: &str) -> Self {
-        Self { credentials, region: region.into(), service: service.into(), clock: None }
+        Self {
+            source: Source::Given(credentials),
+            region: region.into(),
+            service: service.into(),
+            clock: None,
+        }
+    }
+
+    /// Signs with what `credentials` says, which is asked for every try, so it should be quick: for temporary ones, which
+    /// expire. [`CredentialsFile`](super::CredentialsFile) has them from a file.
+    pub fn asking(
+        credentials: impl Fn() -> Credentials + Send + Sync + 'static,
+        region: &str,
+        service: &str,
+    ) -> Self {
+        let source = Source::Asked(Arc::new(credentials));
+        Self { source, region: region.into(), service: service.into(), clock: None }
     }
 
     /// Another clock than the system's, for tests.
@@ -36,9 +59,12 @@ impl Signer {
         self
     }
 
-    /// The credentials that it signs with.
-    pub fn credentials(&self) -> &Credentials {
-        &self.credentials
+    /// The credentials that it signs with now.
+    pub fn credentials(&self) -> Credentials {
+        match &self.source {
+            Source::Given(credentials) => credentials.clone(),
+            Source::Asked(source) => source(),
+        }
     }
 
     /// Signs the head of a request that is complete: its address is absolute, and no header that is signed will change.
@@ -51,9 +77,10 @@ impl Signer {
         let now = self.clock.as_ref().map_or_else(SystemTime::now, |clock| clock());
         let time = timestamp(now).ok_or(SignError::NoTime)?;
         let date = time.get(..8).ok_or(SignError::NoTime)?;
+        let credentials = self.credentials();
         parts.headers.remove(TOKEN);
         parts.headers.insert(DATE, HeaderValue::from_str(&time).map_err(|_| SignError::NoTime)?);
-        if let Some(token) = self.credentials.session_token.as_ref().and_then(|token| token.header("")) {
+        if let Some(token) = credentials.session_token.as_ref().and_then(|token| token.header("")) {
             parts.headers.insert(TOKEN, token);
         }
         let (lines, names) = canonical::headers(&parts.uri, &parts.headers);
@@ -66,8 +93,8 @@ impl Signer {
         );
         let scope = format!("{date}/{}/{}/aws4_request", self.region, self.service);
         let text = format!("{ALGORITHM}\n{time}\n{scope}\n{}", hex(&Sha256::digest(request)));
-        let signature = hex(&hmac(&self.key(date), text.as_bytes()));
-        let key = self.credentials.access_key_id.expose();
+        let signature = hex(&hmac(&self.key(&credentials, date), text.as_bytes()));
+        let key = credentials.access_key_id.expose();
         let value =
             format!("{ALGORITHM} Credential={key}/{scope}, SignedHeaders={names}, Signature={signature}");
         let mut value = HeaderValue::from_str(&value).map_err(|_| SignError::NoHeader)?;
@@ -77,8 +104,8 @@ impl Signer {
     }
 
     /// The key of a day, region and service.
-    fn key(&self, date: &str) -> [u8; 32] {
-        let secret = format!("AWS4{}", self.credentials.secret_access_key.expose());
+    fn key(&self, credentials: &Credentials, date: &str) -> [u8; 32] {
+        let secret = format!("AWS4{}", credentials.secret_access_key.expose());
         let steps = [date, &self.region, &self.service, "aws4_request"];
         let mut key = secret.into_bytes();
         for step in steps {

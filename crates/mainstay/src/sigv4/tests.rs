@@ -129,6 +129,24 @@ fn a_session_token_is_sent_and_signed_and_an_old_one_is_not() {
 }
 
 #[test]
+fn credentials_are_asked_for_at_each_signature() {
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let source = {
+        let asked = asked.clone();
+        move || {
+            let n = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Credentials::new(&format!("AKID{n}"), SECRET, Some(&format!("token-{n}"))).unwrap()
+        }
+    };
+    let signer = Signer::asking(source, "us-east-1", "bedrock");
+    for n in 0..2 {
+        let headers = signed(&signer, Request::post("https://h/").body("").unwrap());
+        assert_eq!(headers["x-amz-security-token"], format!("token-{n}"));
+        assert!(headers[header::AUTHORIZATION].to_str().unwrap().contains(&format!("Credential=AKID{n}/")));
+    }
+}
+
+#[test]
 fn a_request_whose_body_nobody_hashed_is_not_signed() {
     let (mut parts, ()) = Request::post("https://h/").body(()).unwrap().into_parts();
     assert_eq!(signer("bedrock", None).sign(&mut parts), Err(SignError::NoHash));

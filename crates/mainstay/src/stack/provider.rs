@@ -151,8 +151,10 @@ impl Provider {
     /// # Errors
     /// As [`stack`](Self::stack).
     pub fn chat(&self) -> Result<Chat<Stack>, ProviderError> {
-        let signing = self.signer.iter().flat_map(|signer| signer.credentials().secrets());
-        let redactor = Redactor::new(self.key.as_ref().map(ApiKey::expose).into_iter().chain(signing));
+        let mut redactor = Redactor::new(self.key.as_ref().map(ApiKey::expose));
+        if let Some(signer) = self.signer.clone() {
+            redactor = redactor.with_changing(move || Redactor::new(signer.credentials().secrets()));
+        }
         Ok(Chat::new(self.stack()?).with_kind(self.kind).with_redactor(redactor))
     }
 

@@ -3,7 +3,7 @@
 //! A reply that is no stream is the same events at once, put together in an [`Answer`]. Text is carried as it stands
 //! inside a JSON string, escapes and all: it is not decoded on the way.
 
-use super::{json::Json, out::escape};
+use super::{citation::Citation, json::Json, out::escape};
 use crate::dialect::Finish;
 use std::borrow::Cow;
 
@@ -22,6 +22,10 @@ pub(super) enum Event<'a> {
     Call { call: u64, id: Cow<'a, str>, name: Cow<'a, str> },
     /// A piece of its arguments, never empty.
     Arguments { call: u64, text: Cow<'a, str> },
+    /// Text that follows is of this passage, by the reader's name for it; `None`: of none. For [`Citation`]s only.
+    Passage(Option<u64>),
+    /// A page that some of the text comes from.
+    Citation(Box<Citation<'a>>),
     /// Why the answer ends, and at which stop sequence.
     Finish { reason: Finish, stop: Option<Cow<'a, str>> },
     /// Tokens so far; the last word counts.
@@ -73,6 +77,7 @@ pub(super) struct Answer<'a> {
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) created: Option<u64>,
     pub(super) pieces: Vec<Piece<'a>>,
+    pub(super) citations: Vec<Citation<'a>>,
     pub(super) finish: Option<Finish>,
     pub(super) stop: Option<Cow<'a, str>>,
     pub(super) tokens: Tokens,
@@ -128,8 +133,9 @@ impl<'a> Answer<'a> {
                 self.finish = Some(reason);
                 self.stop = stop;
             }
+            Event::Citation(citation) => self.citations.push(*citation),
             Event::Tokens(tokens) => self.tokens.update(tokens),
-            Event::End => {}
+            Event::Passage(_) | Event::End => {}
         }
     }
 
@@ -172,9 +178,11 @@ pub(super) fn id_with(prefix: &str, theirs: Option<&str>) -> String {
 }
 
 /// The id of a tool call whose provider gave none. Another one in each answer, since clients keep a conversation's ids in
-/// one table; the same whenever the same answer is read.
+/// one table; the same whenever the same answer is read. An answer that its provider gave no name, as Bedrock does not, is like no
+/// other: there it is drawn.
 pub(super) fn made_id(answer: &str, call: u64) -> String {
-    format!("call_{:012x}_{call}", super::target::digest(answer) & 0xffff_ffff_ffff)
+    let answer = if answer.is_empty() { fastrand::u64(..) } else { super::target::digest(answer) };
+    format!("call_{:012x}_{call}", answer & 0xffff_ffff_ffff)
 }
 
 /// More tool calls in one answer are nobody's.

@@ -15,9 +15,20 @@
 //! and the target: sampling that the target does not know, more answers than one, other providers' tools and files, fields
 //! of which nothing is known here. [`lenient`](TranslateLayer::lenient), or [`Lenient`] on a call, drops it instead and lists it in the reply's
 //! `x-mainstay-dropped`. Dropped in silence is only what has no bearing on the answer or no meaning elsewhere: cache marks,
-//! metadata, service tiers, thoughts of earlier turns and their signatures. Of an answer only its sources are dropped (citations,
-//! annotations): each dialect points into documents that the others have no names for. Marks of Anthropic's callers for the cache reach
-//! Bedrock, whose models have the same one.
+//! metadata, service tiers, thoughts of earlier turns and their signatures, the sources of earlier answers. Marks of Anthropic's
+//! callers for the cache reach Bedrock, whose models have the same one.
+//!
+//! **Sources** are carried where both dialects name web pages: `url_citation`s of chat completions and Responses, either way;
+//! `groundingMetadata` of Gemini, either way, its bytes turned into characters and back; to both from the blocks of Messages and
+//! Converse that are cited from the web, and from `citationMetadata` of Gemini. Of an answer there are at most 1,000, of 8 KiB each
+//! and 1 MiB together; the rest is left out. What is cited lies within the text: a place beyond it is cut, and one that is
+//! none (negative, the wrong way round, of a type that it must not be) is told as none. OpenAI's types demand a place; a page
+//! without one has `0..0`, which marks no word. In a stream Responses tell them as they come, chat completions in one chunk
+//! before the reason for the end, since SDKs that put chunks together keep one list, and Gemini in its last event.
+//!
+//! Not carried: sources that are no web pages but files of OpenAI's, documents of the request or results of tools, which are named
+//! by what only their provider has (so all of Cohere's). And none for callers of Messages: Anthropic's type demands an
+//! `encrypted_index` that only Anthropic can write, and refuses the next turn of a conversation that holds a made-up one.
 //!
 //! **Streams** are translated event by event, as they come. Blocks that a dialect wants one after the other are made so;
 //! tool calls that grow side by side are held back as far as that takes, at most 8 MiB. A stream that is cut stays cut: no
@@ -61,6 +72,8 @@
 mod balance;
 mod body;
 mod chat;
+mod citation;
+mod citations;
 mod cohere;
 mod converse;
 mod error;
@@ -71,6 +84,7 @@ mod future;
 mod gemini;
 mod json;
 mod layer;
+mod measure;
 mod messages;
 mod ollama;
 mod out;

@@ -1,7 +1,9 @@
 //! A reply translated from one dialect to another: whole, or event by event.
 
 use super::{
-    Api, TargetApi, chat, cohere, converse,
+    Api, TargetApi, chat,
+    citations::Citations,
+    cohere, converse,
     event::{Answer, Event},
     form::Wishes,
     gemini,
@@ -109,13 +111,16 @@ impl Writer {
 #[derive(Debug)]
 pub(super) struct StreamTranslator {
     reader: Reader,
+    citations: Option<Citations>,
     writer: Writer,
     model: Arc<str>,
 }
 
 impl StreamTranslator {
     pub(super) fn new(from: impl Into<TargetApi>, to: Api, wishes: Wishes) -> Self {
-        Self { reader: Reader::new(from.into()), writer: Writer::new(to, wishes), model: Arc::default() }
+        let from = from.into();
+        let (reader, citations) = (Reader::new(from), Citations::new(from, to));
+        Self { reader, citations, writer: Writer::new(to, wishes), model: Arc::default() }
     }
 
     /// The model that was asked, for a stream that does not name its own.
@@ -142,6 +147,9 @@ impl StreamTranslator {
             self.reader.read(event.name(), json, &mut events)?;
             name_model(&mut events, &self.model);
         }
+        if let Some(citations) = &mut self.citations {
+            citations.pass(&mut events);
+        }
         self.writer.write_all(events, out)
     }
 
@@ -149,6 +157,9 @@ impl StreamTranslator {
     pub(super) fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
         let mut events = Vec::new();
         self.reader.end(&mut events);
+        if let Some(citations) = &mut self.citations {
+            citations.pass(&mut events);
+        }
         self.writer.write_all(events, out)
     }
 
@@ -182,7 +193,8 @@ pub(super) fn translate_answer(
 ) -> Result<String, &'static str> {
     let json = Json::check(body, false).map_err(|_| "it is not JSON")?;
     let mut events = Vec::new();
-    match from.into() {
+    let from = from.into();
+    match from {
         TargetApi::Chat => chat::read_answer(json, &mut events)?,
         TargetApi::Messages => messages::read_answer(json, &mut events)?,
         TargetApi::Gemini => gemini::read_answer(json, &mut events)?,
@@ -192,6 +204,9 @@ pub(super) fn translate_answer(
         TargetApi::Converse => converse::read_answer(json, &mut events)?,
     }
     name_model(&mut events, asked);
+    if let Some(mut citations) = Citations::new(from, to) {
+        citations.pass(&mut events);
+    }
     let mut out = Out::with_capacity(body.len() + body.len() / 4 + 512);
     if stream {
         let mut writer = Writer::new(to, wishes);

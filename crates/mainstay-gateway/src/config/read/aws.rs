@@ -1,9 +1,12 @@
-//! `aws_*`: a key pair in place of a key, and the region.
+//! `aws_*`: credentials in place of a key, from variables or a file, and the region.
 
 use super::super::doc::{Table, Value, shown};
-use super::super::settings::Aws;
+use super::super::settings::{Aws, AwsKeys};
 use super::credentials::from_env;
-use mainstay::{provider::Kind, sigv4};
+use mainstay::{
+    provider::Kind,
+    sigv4::{self, CredentialsFile},
+};
 
 /// What a provider's table says of AWS, before its address is known.
 pub(super) struct Keys<'v> {
@@ -11,6 +14,8 @@ pub(super) struct Keys<'v> {
     id: Option<Value<'v>>,
     secret: Option<Value<'v>>,
     token: Option<Value<'v>>,
+    file: Option<Value<'v>>,
+    profile: Option<Value<'v>>,
 }
 
 impl<'v> Keys<'v> {
@@ -20,6 +25,8 @@ impl<'v> Keys<'v> {
             id: t.get("aws_access_key_id_env"),
             secret: t.get("aws_secret_access_key_env"),
             token: t.get("aws_session_token_env"),
+            file: t.get("aws_credentials_file"),
+            profile: t.get("aws_profile"),
         }
     }
 
@@ -42,9 +49,9 @@ impl<'v> Keys<'v> {
         sigv4::bedrock_runtime(self.region.as_ref()?.raw_text()?)
     }
 
-    /// The key pair, if there is one; the outer `None` is a refusal. `host` is the provider's.
+    /// How requests are signed, if they are; the outer `None` is a refusal. `host` is the provider's.
     pub(super) fn read(self, kind: Option<Kind>, has_key: bool, host: Option<&str>) -> Option<Option<Aws>> {
-        let all = [&self.region, &self.id, &self.secret, &self.token];
+        let all = [&self.region, &self.id, &self.secret, &self.token, &self.file, &self.profile];
         let Some(first) = all.into_iter().flatten().next() else { return Some(None) };
         if kind.is_some_and(|kind| !matches!(kind, Kind::BedrockConverse | Kind::Bedrock)) {
             return first
@@ -54,28 +61,72 @@ impl<'v> Keys<'v> {
             Some(_) => Some(self.region()?.to_owned()),
             None => host.and_then(sigv4::region_of).map(str::to_owned),
         };
-        let (id, secret) = match (&self.id, &self.secret) {
-            (Some(id), Some(secret)) => (id, secret),
-            (None, None) => {
-                return match &self.token {
-                    Some(token) => token.refuse("a token without its keys", PAIR),
-                    None => Some(None),
-                };
-            }
-            (Some(one), None) | (None, Some(one)) => return one.refuse("one of two keys", PAIR),
-        };
+        let Some((first, keys)) = self.keys()? else { return Some(None) };
         if has_key {
-            return id.refuse("api_key_env or api_key_file as well", "a key, or a pair of keys to sign with");
+            return first.refuse("api_key_env or api_key_file as well", "a key, or credentials to sign with");
         }
-        let session_token = match &self.token {
-            Some(token) => Some(from_env(token)?),
-            None => None,
-        };
-        let (access_key_id, secret_access_key) = (from_env(id)?, from_env(secret)?);
+        let keys = keys.read()?;
         let Some(region) = region else {
-            return id.refuse("no region", "aws_region, where base_url does not tell the region");
+            return first.refuse("no region", "aws_region, where base_url does not tell the region");
         };
-        Some(Some(Aws { access_key_id, secret_access_key, session_token, region }))
+        Some(Some(Aws { keys, region }))
+    }
+
+    /// Where the keys are, and the setting that says so.
+    fn keys(&self) -> Option<Option<(&Value<'v>, Whence<'_, 'v>)>> {
+        if let Some(file) = &self.file {
+            if let Some(other) = [&self.id, &self.secret, &self.token].into_iter().flatten().next() {
+                return other
+                    .refuse("aws_credentials_file as well", "a file of credentials, or a pair of keys");
+            }
+            return Some(Some((file, Whence::File { file, profile: self.profile.as_ref() })));
+        }
+        if let Some(profile) = &self.profile {
+            return profile.refuse("a profile without its file", "aws_credentials_file as well");
+        }
+        match (&self.id, &self.secret) {
+            (Some(id), Some(secret)) => {
+                Some(Some((id, Whence::Variables { id, secret, token: self.token.as_ref() })))
+            }
+            (None, None) => match &self.token {
+                Some(token) => token.refuse("a token without its keys", PAIR),
+                None => Some(None),
+            },
+            (Some(one), None) | (None, Some(one)) => one.refuse("one of two keys", PAIR),
+        }
+    }
+}
+
+/// Where keys are.
+enum Whence<'k, 'v> {
+    Variables { id: &'k Value<'v>, secret: &'k Value<'v>, token: Option<&'k Value<'v>> },
+    File { file: &'k Value<'v>, profile: Option<&'k Value<'v>> },
+}
+
+impl Whence<'_, '_> {
+    fn read(self) -> Option<AwsKeys> {
+        match self {
+            Whence::Variables { id, secret, token } => {
+                let session_token = match token {
+                    Some(token) => Some(from_env(token)?),
+                    None => None,
+                };
+                let (access_key_id, secret_access_key) = (from_env(id)?, from_env(secret)?);
+                Some(AwsKeys::Given { access_key_id, secret_access_key, session_token })
+            }
+            Whence::File { file, profile } => {
+                const EXPECTED: &str = "a readable file of credentials, as AWS's own tools write it";
+                let profile = match profile {
+                    Some(profile) => profile.text("the name of a profile in it, such as \"default\"")?,
+                    None => "default",
+                };
+                let path = file.doc().file_beside(file.text(EXPECTED)?);
+                match CredentialsFile::open(path, profile) {
+                    Ok(file) => Some(AwsKeys::File(file)),
+                    Err(error) => file.refuse(error.to_string(), EXPECTED),
+                }
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod tables;
 mod target;
 
 pub use self::price::{Price, Priced};
-pub use self::provider::{Aws, BaseUrl, Protocol, Provider};
+pub use self::provider::{Aws, AwsKeys, BaseUrl, Protocol, Provider};
 pub use self::route::{
     Cache, Failover, Hedge, Recovery, Route, Serve, Sticky, Strategy, Translation, WhenExhausted,
 };

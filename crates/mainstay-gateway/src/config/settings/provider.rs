@@ -6,7 +6,7 @@ use http::{HeaderMap, Uri};
 
 use super::super::secret::{ApiKey, Proxy};
 use super::{Breaker, Limits, Retry, Tables, Timeout};
-use mainstay::{provider::Kind, route::Capabilities};
+use mainstay::{provider::Kind, route::Capabilities, sigv4::CredentialsFile};
 
 /// `[providers.NAME]` with the defaults merged in.
 #[derive(Clone, Debug)]
@@ -50,12 +50,24 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Every secret of it that may be in text, to be cut out there.
+    /// Every secret of it that may be in text, to be cut out there, but those of [`credentials_file`](Self::credentials_file).
     pub fn keys(&self) -> impl Iterator<Item = &ApiKey> {
-        let signing = self.aws.iter().flat_map(|aws| {
-            [Some(&aws.access_key_id), Some(&aws.secret_access_key), aws.session_token.as_ref()]
+        let signing = self.aws.iter().flat_map(|aws| match &aws.keys {
+            AwsKeys::Given { access_key_id, secret_access_key, session_token } => {
+                [Some(access_key_id), Some(secret_access_key), session_token.as_ref()]
+            }
+            AwsKeys::File(_) => [None; 3],
         });
         self.api_key.iter().chain(signing.flatten())
+    }
+
+    /// The file of credentials that change, which are secrets too.
+    #[must_use]
+    pub fn credentials_file(&self) -> Option<&CredentialsFile> {
+        match self.aws.as_ref().map(|aws| &aws.keys) {
+            Some(AwsKeys::File(file)) => Some(file),
+            _ => None,
+        }
     }
 
     /// Its four tables, for a target to start from.
@@ -70,17 +82,29 @@ impl Provider {
     }
 }
 
-/// A key pair that requests to AWS are signed with.
+/// How requests to AWS are signed.
 #[derive(Clone, Debug)]
 pub struct Aws {
-    /// The key's id.
-    pub access_key_id: ApiKey,
-    /// Its secret.
-    pub secret_access_key: ApiKey,
-    /// The token that belongs to temporary credentials.
-    pub session_token: Option<ApiKey>,
+    /// With which keys.
+    pub keys: AwsKeys,
     /// The region that requests are signed for.
     pub region: String,
+}
+
+/// Keys that requests to AWS are signed with.
+#[derive(Clone, Debug)]
+pub enum AwsKeys {
+    /// A pair that was read at the start.
+    Given {
+        /// The key's id.
+        access_key_id: ApiKey,
+        /// Its secret.
+        secret_access_key: ApiKey,
+        /// The token that belongs to temporary credentials.
+        session_token: Option<ApiKey>,
+    },
+    /// Those of a file that somebody else keeps fresh.
+    File(CredentialsFile),
 }
 
 /// Which HTTP is spoken to a provider.

@@ -21,6 +21,8 @@ fn load(text: &str) -> Config {
     std::fs::create_dir(folder.path().join("secrets")).unwrap();
     std::fs::write(folder.path().join("secrets/internal.key"), "sk-internal\n").unwrap();
     std::fs::write(folder.path().join("secrets/internal-ca.pem"), "-----BEGIN CERTIFICATE-----\n").unwrap();
+    let aws = "[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n";
+    std::fs::write(folder.path().join("secrets/aws-credentials"), aws).unwrap();
     let env =
         |name: &str| (name == "OPENAI_API_KEY" || name.starts_with("AWS_")).then(|| "sk-test".to_owned());
     let file = folder.path().join("mainstay.toml");
@@ -53,7 +55,9 @@ fn with_every_setting_taken_up_it_still_means_the_defaults() {
     assert_eq!((config.routes.len(), config.prices.len()), (3, 2));
     let bedrock = config.provider("bedrock").unwrap();
     assert_eq!(bedrock.base_url.as_str(), "https://bedrock-runtime.us-east-1.amazonaws.com");
-    assert!(bedrock.aws.as_ref().is_some_and(|aws| aws.session_token.is_some()));
+    assert_eq!(bedrock.keys().count(), 3);
+    let file = config.provider("bedrock-by-file").and_then(|provider| provider.credentials_file());
+    assert!(file.is_some_and(|file| file.path().ends_with("secrets/aws-credentials")));
 }
 
 #[test]

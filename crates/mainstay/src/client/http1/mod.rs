@@ -42,38 +42,34 @@ impl Http1 {
     }
 
     /// Sends a request, whose URI is absolute.
-    pub(super) fn send(&self, connector: &Connector, request: Request<RequestBody>) -> Sent {
-        let (pool, connector) = (self.clone(), connector.clone());
-        Box::pin(async move { pool.exchange(connector, request).await })
-    }
-
-    async fn exchange(
-        self,
-        mut connector: Connector,
-        mut request: Request<RequestBody>,
-    ) -> Result<(Response<Incoming>, Lease), Failure> {
-        let uri = mem::take(request.uri_mut());
-        loop {
-            let mut connection = match self.0.take(&uri) {
-                Some(kept) => kept,
-                None => connect(&mut connector, &uri).await?,
-            };
-            *request.uri_mut() = if connection.absolute_form { uri.clone() } else { origin_form(&uri) };
-            request.headers_mut().entry(HOST).or_insert_with(|| connection.host.clone());
-            let mut failed = match connection.sender.try_send_request(request).await {
-                Ok(mut reply) => {
-                    if let Some(info) = &connection.info {
-                        reply.extensions_mut().insert(info.clone());
+    pub(super) fn send(&self, connector: &Connector, mut request: Request<RequestBody>) -> Sent {
+        let (idle, mut connector) = (self.0.clone(), connector.clone());
+        // No `async fn`: that would keep a second place for the request.
+        Box::pin(async move {
+            let uri = mem::take(request.uri_mut());
+            loop {
+                let mut connection = match idle.take(&uri) {
+                    Some(kept) => kept,
+                    // In a box of its own: few calls open one, and all would carry the room for it.
+                    None => Box::pin(connect(&mut connector, &uri)).await?,
+                };
+                *request.uri_mut() = if connection.absolute_form { uri.clone() } else { origin_form(&uri) };
+                request.headers_mut().entry(HOST).or_insert_with(|| connection.host.clone());
+                let mut failed = match connection.sender.try_send_request(request).await {
+                    Ok(mut reply) => {
+                        if let Some(info) = &connection.info {
+                            reply.extensions_mut().insert(info.clone());
+                        }
+                        return Ok((reply, Lease::new(connection, &idle)));
                     }
-                    return Ok((reply, Lease::new(connection, &self.0)));
+                    Err(failed) => failed,
+                };
+                // Not a byte of it was written, on a connection that had closed meanwhile: free on another one.
+                match failed.take_message() {
+                    Some(unsent) if connection.used => request = unsent,
+                    _ => return Err(Failure::Http { error: failed.into_error(), info: connection.info }),
                 }
-                Err(failed) => failed,
-            };
-            // Not a byte of it was written, on a connection that had closed meanwhile: free on another one.
-            match failed.take_message() {
-                Some(unsent) if connection.used => request = unsent,
-                _ => return Err(Failure::Http { error: failed.into_error(), info: connection.info }),
             }
-        }
+        })
     }
 }

@@ -222,3 +222,44 @@ async fn aws_event_streams_are_held_passed_and_ended_as_events_are() {
     let outcome = play.acts([Act::Data(start), Act::Data(broken.into())]).await;
     assert!(matches!(cause(&outcome), ReplyError::NotAnAnswer { .. }));
 }
+
+#[tokio::test(start_paused = true)]
+async fn sources_after_the_words_change_nothing_about_how_a_stream_ends() {
+    let of_path = |path: &'static str, kind: Kind| Play { path, kind, ..Play::default() };
+    let streams = [
+        (
+            Play::default(),
+            HI,
+            r#"data: {"choices":[{"index":0,"delta":{"content":"","annotations":[{"type":"url_citation","url_citation":{"url":"https://a.example"}}]}}]}"#,
+            "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]",
+        ),
+        (
+            of_path("/v1/responses", Kind::OpenAi),
+            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n",
+            r#"data: {"type":"response.output_text.annotation.added","annotation":{"type":"url_citation","url":"https://a.example"}}"#,
+            r#"data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"Hi"}]}]}}"#,
+        ),
+        (
+            of_path("/v1beta/models/m:streamGenerateContent", Kind::Gemini),
+            "data: {\"candidates\":[{\"index\":0,\"content\":{\"parts\":[{\"text\":\"Hi\"}]}}]}\n\n",
+            r#"data: {"candidates":[{"index":0,"groundingMetadata":{"groundingChunks":[{"web":{"uri":"https://a.example"}}]}}]}"#,
+            r#"data: {"candidates":[{"index":0,"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}"#,
+        ),
+    ];
+    for (play, words, sources, end) in streams {
+        let (sources, end) = (format!("{sources}\n\n"), format!("{end}\n\n"));
+        let (got, error) = read(&play, &[words, &sources, &end]).await;
+        assert_eq!((got, error.map(|error| error.to_string())), ([words, &sources, &end].concat(), None));
+        let (got, error) = read(&play, &[words, &sources]).await;
+        assert_eq!(got, [words, &sources].concat(), "{}", play.path);
+        let verdict = error.expect("it is cut").verdict().clone();
+        assert_eq!((verdict.class, verdict.committed), (Class::Malformed, true), "{}", play.path);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_no_sources_commits_nobody() {
+    let empty = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\",\"annotations\":[]}}]}\n\n";
+    let outcome = Play::default().texts(&[empty, ERROR]).await;
+    assert!(!verdict(&outcome).committed && verdict(&outcome).is_retryable());
+}

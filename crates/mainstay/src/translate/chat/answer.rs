@@ -4,6 +4,7 @@ use super::events::Events;
 use crate::{
     dialect::Finish,
     translate::{
+        citation::{Citation, write_url_citation},
         event::{Answer, Event, Piece, Tokens, id_with, now},
         json::Json,
         out::Out,
@@ -53,6 +54,9 @@ pub(in crate::translate) fn write_answer(answer: &Answer<'_>, out: &mut Out) {
     if thoughts.clone().next().is_some() {
         out.key("reasoning_content").pieces(thoughts);
     }
+    if !answer.citations.is_empty() {
+        write_annotations(&answer.citations, out);
+    }
     if called {
         out.key("tool_calls").open('[');
         for piece in pieces {
@@ -70,6 +74,17 @@ pub(in crate::translate) fn write_answer(answer: &Answer<'_>, out: &mut Out) {
     out.key("usage");
     write_tokens(&answer.tokens, out);
     out.close('}');
+}
+
+/// The pages that the content comes from.
+pub(super) fn write_annotations(citations: &[Citation<'_>], out: &mut Out) {
+    out.key("annotations").open('[');
+    for citation in citations {
+        out.open('{').field_str("type", "url_citation").key("url_citation").open('{');
+        write_url_citation(citation, citation.at(), out);
+        out.close('}').close('}');
+    }
+    out.close(']');
 }
 
 /// The word for a reason.

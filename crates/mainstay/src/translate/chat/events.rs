@@ -4,6 +4,7 @@ use super::answer::read_tokens;
 use crate::{
     dialect::Finish,
     translate::{
+        citation::Citation,
         event::{Event, MAX_CALLS, filled, made_id},
         json::Json,
     },
@@ -62,10 +63,13 @@ impl Events {
         }
         let choice = choices.into_iter().flat_map(Json::each);
         for choice in choice {
-            let [index, delta, message, reason] = choice.pick(["index", "delta", "message", "finish_reason"]);
+            const FIELDS: [&str; 5] = ["index", "delta", "message", "finish_reason", "annotations"];
+            let [index, delta, message, reason, beside] = choice.pick(FIELDS);
             // The first of several: one was asked for.
             if index.and_then(Json::count).unwrap_or(0) == 0 {
                 self.read_choice(delta.or(message), reason, events)?;
+                // Beside the message is where some of OpenRouter's hosts put them.
+                read_annotations(beside, events);
                 break;
             }
         }
@@ -96,6 +100,7 @@ impl Events {
         let mut thought = None;
         let mut rank = usize::MAX;
         let (mut content, mut refusal, mut calls, mut function) = (None, None, None, None);
+        let mut annotations = None;
         for (name, value) in delta.fields() {
             // Some tell the same thought under two names.
             const THOUGHTS: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
@@ -112,6 +117,7 @@ impl Events {
                 "refusal" => refusal = filled(Some(value)),
                 "tool_calls" => calls = Some(value),
                 "function_call" => function = Some(value),
+                "annotations" => annotations = Some(value),
                 _ => {}
             }
         }
@@ -120,6 +126,7 @@ impl Events {
             read_content(content, events);
         }
         events.extend(refusal.map(Event::Refusal));
+        read_annotations(annotations, events);
         for call in calls.into_iter().flat_map(Json::each) {
             self.read_call(call, events)?;
         }
@@ -198,6 +205,13 @@ impl Events {
             events.push(Event::End);
         }
     }
+}
+
+/// Sources, in characters of all of the content.
+fn read_annotations<'a>(annotations: Option<Json<'a>>, events: &mut Vec<Event<'a>>) {
+    let annotations = annotations.into_iter().flat_map(Json::each);
+    let citations = annotations.filter_map(|annotation| Citation::of_annotation(annotation, None));
+    events.extend(citations.map(|citation| Event::Citation(Box::new(citation))));
 }
 
 /// Text, or a list of parts (Mistral).

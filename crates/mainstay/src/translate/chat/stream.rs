@@ -1,9 +1,10 @@
 //! Writing a stream of `/v1/chat/completions`.
 
-use super::answer::{reason, write_tokens};
+use super::answer::{reason, write_annotations, write_tokens};
 use crate::{
     dialect::Finish,
     translate::{
+        citation::Citation,
         event::{Event, Tokens, conclude, id_with, now},
         form::Wishes,
         out::Out,
@@ -18,6 +19,9 @@ pub(in crate::translate) struct Stream {
     head: String,
     /// The tool calls, and whether any of their arguments have been told.
     calls: Vec<(u64, bool)>,
+    /// The sources, which are told at once: of SDKs that put the chunks together, some keep the last list of them only, and
+    /// some take no second one.
+    citations: Vec<Citation<'static>>,
     refused: bool,
     finish: Option<Finish>,
     tokens: Tokens,
@@ -30,6 +34,7 @@ impl Stream {
             wishes,
             head: String::new(),
             calls: Vec::new(),
+            citations: Vec::new(),
             refused: false,
             finish: None,
             tokens: Tokens::default(),
@@ -78,6 +83,8 @@ impl Stream {
                 *told = true;
                 self.arguments(index, &text, out);
             }
+            Event::Citation(citation) => self.citations.push(citation.into_owned()),
+            Event::Passage(_) => {}
             Event::Finish { reason, .. } => self.finish = Some(reason),
             Event::Tokens(tokens) => self.tokens.update(tokens),
             Event::End => self.end(out),
@@ -128,6 +135,10 @@ impl Stream {
             // Clients parse the arguments of a call that has none too.
             let bare = self.calls.iter().enumerate().filter(|(_, (_, told))| !told);
             bare.for_each(|(index, _)| self.arguments(index, "{}", out));
+        }
+        let citations = std::mem::take(&mut self.citations);
+        if !citations.is_empty() {
+            self.chunk(out, |out| write_annotations(&citations, out));
         }
         let reason = reason(finish);
         out.event(None).raw(&self.head);

@@ -6,6 +6,7 @@
 use crate::{
     dialect::Finish,
     translate::{
+        citation::{Citation, Place},
         event::{Event, MAX_CALLS, Tokens, WholeCalls, filled, made_id},
         json::Json,
         out::escape,
@@ -20,6 +21,8 @@ pub(in crate::translate) struct Events {
     ended: bool,
     /// The blocks that are tool calls.
     calls: Vec<u64>,
+    /// The block that the text is of.
+    passage: Option<u64>,
 }
 
 impl Events {
@@ -39,12 +42,25 @@ impl Events {
             self.begin(block.unwrap_or(0), tool, events)?;
         }
         if let Some(delta) = message.get("delta") {
-            events.extend(filled(delta.get("text")).map(Event::Text));
+            if let Some(text) = filled(delta.get("text")) {
+                // Blocks of text have no beginning of their own.
+                if self.passage != block {
+                    self.passage = block;
+                    events.push(Event::Passage(block));
+                }
+                events.push(Event::Text(text));
+            }
+            if let (Some(block), Some(citation)) = (block, delta.get("citation")) {
+                read_citation(block, citation, events);
+            }
             let thought = delta.get("reasoningContent").and_then(|thought| thought.get("text"));
             events.extend(filled(thought).map(Event::Thought));
             if let Some(input) = delta.get("toolUse").and_then(|tool| tool.get("input")) {
                 self.go_on(block.unwrap_or(0), input, events);
             }
+        } else if block.is_some() && self.passage == block {
+            self.passage = None;
+            events.push(Event::Passage(None));
         }
         read_end(message, events);
         Ok(())
@@ -94,15 +110,24 @@ pub(in crate::translate) fn read_answer<'a>(
     let content = message.and_then(|message| message.get("content")).and_then(Json::items);
     events.push(Event::Start { id: None, model: None, created: None });
     let mut calls = WholeCalls::default();
-    for block in content.ok_or("it has no message with content")? {
-        read_block(block, &mut calls, events)?;
+    for (index, block) in content.ok_or("it has no message with content")?.enumerate() {
+        read_block(index as u64, block, &mut calls, events)?;
     }
     read_end(body, events);
     events.push(Event::End);
     Ok(())
 }
 
+/// A source of the block `index`, if it is a web page.
+fn read_citation<'a>(index: u64, citation: Json<'a>, events: &mut Vec<Event<'a>>) {
+    let [title, location] = citation.pick(["title", "location"]);
+    let url = location.and_then(|location| location.get("web")?.get("url"));
+    let citation = Citation::of(url, title, Place::Passage(index));
+    events.extend(citation.map(|citation| Event::Citation(Box::new(citation))));
+}
+
 fn read_block<'a>(
+    index: u64,
     block: Json<'a>,
     calls: &mut WholeCalls,
     events: &mut Vec<Event<'a>>,
@@ -111,10 +136,14 @@ fn read_block<'a>(
     if let Some(thought) = block.get("reasoningContent").and_then(|thought| thought.get("reasoningText")) {
         events.extend(filled(thought.get("text")).map(Event::Thought));
     }
-    // Text with its sources, which other dialects have no place for.
-    let cited = block.get("citationsContent").and_then(|cited| cited.get("content"));
-    for text in cited.into_iter().flat_map(Json::each) {
-        events.extend(filled(text.get("text")).map(Event::Text));
+    if let Some(cited) = block.get("citationsContent") {
+        events.push(Event::Passage(Some(index)));
+        for text in cited.get("content").into_iter().flat_map(Json::each) {
+            events.extend(filled(text.get("text")).map(Event::Text));
+        }
+        let citations = cited.get("citations").into_iter().flat_map(Json::each);
+        citations.for_each(|citation| read_citation(index, citation, events));
+        events.push(Event::Passage(None));
     }
     if let Some(tool) = block.get("toolUse") {
         let name = tool.get("name").and_then(Json::text);

@@ -1,12 +1,16 @@
 //! Answers of `generateContent`, whole.
 
-use super::events::Events;
+use super::{
+    events::Events,
+    sources::{PartStart, write_grounding},
+};
 use crate::{
     dialect::Finish,
     translate::{
         event::{Answer, Event, Piece, Tokens},
         form::Wishes,
         json::Json,
+        measure::Measure,
         messages::{is_input, write_input},
         out::Out,
     },
@@ -17,11 +21,18 @@ pub(in crate::translate) fn read_answer<'a>(
     body: Json<'a>,
     events: &mut Vec<Event<'a>>,
 ) -> Result<(), &'static str> {
-    let mut reader = Events::default();
-    match body.items() {
-        Some(items) => items.into_iter().try_for_each(|item| reader.read(item, events))?,
-        None => reader.read(body, events)?,
-    }
+    let mut reader = match body.items() {
+        Some(items) => {
+            let mut reader = Events::default();
+            items.into_iter().try_for_each(|item| reader.read(item, events))?;
+            reader
+        }
+        None => {
+            let mut reader = Events::of_whole();
+            reader.read(body, events)?;
+            reader
+        }
+    };
     reader.end(events);
     Ok(())
 }
@@ -32,23 +43,36 @@ pub(in crate::translate) fn write_answer(
     out: &mut Out,
 ) -> Result<(), &'static str> {
     out.open('{').key("candidates").open('[').open('{').key("content").open('{').key("parts").open('[');
+    let (mut starts, mut told) = (Vec::new(), Measure::default());
+    let mut part = 0;
     for piece in &answer.pieces {
         match piece {
-            Piece::Text(text) | Piece::Refusal(text) => {
+            Piece::Text(text) => {
+                if !answer.citations.is_empty() {
+                    starts.push(PartStart { part, start: told.length().bytes });
+                    told.read(text);
+                }
+                out.open('{').key("text").pieces([&**text]).close('}');
+            }
+            Piece::Refusal(text) => {
                 out.open('{').key("text").pieces([&**text]).close('}');
             }
             Piece::Thought(text) if wishes.thoughts => {
                 out.open('{').key("text").pieces([&**text]).field_raw("thought", "true").close('}');
             }
-            Piece::Thought(_) => {}
+            Piece::Thought(_) => continue,
             // There was no room for the rest of it, and half an object is none.
-            Piece::Call { arguments, .. } if answer.reason() == Finish::Length && !is_input(arguments) => {}
+            Piece::Call { arguments, .. } if answer.reason() == Finish::Length && !is_input(arguments) => {
+                continue;
+            }
             Piece::Call { id, name, arguments, .. } => write_call(id, name, arguments, out)?,
         }
+        part += 1;
     }
     out.close(']').field_str("role", "model").close('}');
-    out.field_str("finishReason", reason(answer.reason())).field_number("index", 0).close('}').close(']');
-    out.key("usageMetadata");
+    out.field_str("finishReason", reason(answer.reason())).field_number("index", 0);
+    write_grounding(&answer.citations, &starts, told.length().bytes, out);
+    out.close('}').close(']').key("usageMetadata");
     write_tokens(&answer.tokens, out);
     write_names(answer.id.as_deref(), answer.model.as_deref(), out);
     out.close('}');

@@ -1,21 +1,16 @@
-//! Streams of `streamGenerateContent`.
+//! Reading streams of `streamGenerateContent`, and whole answers.
 
-use super::answer::{self, read_tokens, write_call, write_names, write_tokens};
+use super::{
+    answer::read_tokens,
+    grounding::{Grounding, PartKind},
+};
 use crate::{
     dialect::Finish,
     translate::{
-        balance::Balance,
-        event::{Event, Tokens, WholeCalls, conclude, filled},
-        form::Wishes,
+        event::{Event, WholeCalls, filled},
         json::Json,
-        messages::is_input,
-        out::Out,
     },
 };
-use std::borrow::Cow;
-
-/// How much is held of tool calls, which are told whole.
-const MAX_HELD: usize = 8 << 20;
 
 /// Reads responses, each of which is a piece of the answer.
 #[derive(Debug, Default)]
@@ -23,9 +18,15 @@ pub(in crate::translate) struct Events {
     started: bool,
     ended: bool,
     calls: WholeCalls,
+    grounding: Grounding,
 }
 
 impl Events {
+    /// For an answer in one piece, whose parts are as they are counted.
+    pub(super) fn of_whole() -> Self {
+        Self { grounding: Grounding::of_whole(), ..Self::default() }
+    }
+
     pub(in crate::translate) fn read<'a>(
         &mut self,
         response: Json<'a>,
@@ -45,7 +46,9 @@ impl Events {
             events.push(Event::Finish { reason: Finish::ContentFilter, stop: None });
         }
         for candidate in candidates.into_iter().flat_map(Json::each) {
-            let [index, content, reason] = candidate.pick(["index", "content", "finishReason"]);
+            const FIELDS: [&str; 5] =
+                ["index", "content", "finishReason", "groundingMetadata", "citationMetadata"];
+            let [index, content, reason, grounding, citations] = candidate.pick(FIELDS);
             if index.and_then(Json::count).unwrap_or(0) != 0 {
                 continue;
             }
@@ -53,6 +56,7 @@ impl Events {
             for part in parts.into_iter().flat_map(Json::each) {
                 self.read_part(part, events)?;
             }
+            self.grounding.read(grounding, citations, events);
             if let Some(reason) = reason.and_then(Json::text) {
                 if let Some(reason) = Finish::of_reason(&reason) {
                     events.push(Event::Finish { reason, stop: None });
@@ -67,8 +71,15 @@ impl Events {
 
     fn read_part<'a>(&mut self, part: Json<'a>, events: &mut Vec<Event<'a>>) -> Result<(), &'static str> {
         let [text, thought, function] = part.pick(["text", "thought", "functionCall"]);
-        if let Some(text) = filled(text) {
-            let thought = thought.and_then(Json::as_bool) == Some(true);
+        let (text, thought) = (filled(text), thought.and_then(Json::as_bool) == Some(true));
+        let kind = match text {
+            Some(_) if thought => PartKind::Thought,
+            Some(_) => PartKind::Text,
+            None if function.is_some() => PartKind::Other,
+            None => PartKind::Nothing,
+        };
+        self.grounding.part(kind, events);
+        if let Some(text) = text {
             events.push(if thought { Event::Thought(text) } else { Event::Text(text) });
         }
         let Some(function) = function else { return Ok(()) };
@@ -78,162 +89,8 @@ impl Events {
 
     pub(in crate::translate) fn end(&mut self, events: &mut Vec<Event<'_>>) {
         if !std::mem::replace(&mut self.ended, true) {
+            self.grounding.end(events);
             events.push(Event::End);
         }
     }
-}
-
-/// Writes responses.
-#[derive(Debug)]
-pub(in crate::translate) struct Stream {
-    wishes: Wishes,
-    id: Option<String>,
-    model: Option<String>,
-    /// Calls that are not whole yet: they are told in one piece.
-    open: Vec<Open>,
-    held: usize,
-    called: bool,
-    refused: bool,
-    finish: Option<Finish>,
-    tokens: Tokens,
-    ended: bool,
-}
-
-#[derive(Debug)]
-struct Open {
-    call: u64,
-    id: String,
-    name: String,
-    arguments: String,
-    balance: Balance,
-}
-
-impl Stream {
-    pub(in crate::translate) fn new(wishes: Wishes) -> Self {
-        Self {
-            wishes,
-            id: None,
-            model: None,
-            open: Vec::new(),
-            held: 0,
-            called: false,
-            refused: false,
-            finish: None,
-            tokens: Tokens::default(),
-            ended: false,
-        }
-    }
-
-    pub(in crate::translate) fn write(
-        &mut self,
-        event: Event<'_>,
-        out: &mut Out,
-    ) -> Result<(), &'static str> {
-        match event {
-            Event::Start { id, model, .. } => {
-                self.id = id.map(Cow::into_owned);
-                self.model = model.map(Cow::into_owned);
-            }
-            Event::Text(text) => self.text(&text, false, out),
-            Event::Refusal(text) => {
-                self.refused = true;
-                self.text(&text, false, out);
-            }
-            Event::Thought(text) if self.wishes.thoughts => self.text(&text, true, out),
-            Event::Thought(_) => {}
-            Event::Call { call, id, name } => {
-                self.called = true;
-                let (id, name) = (id.into_owned(), name.into_owned());
-                self.open.push(Open {
-                    call,
-                    id,
-                    name,
-                    arguments: String::new(),
-                    balance: Balance::default(),
-                });
-            }
-            Event::Arguments { call, text } => self.arguments(call, &text, out)?,
-            Event::Finish { reason, .. } => self.finish = Some(reason),
-            Event::Tokens(tokens) => self.tokens.update(tokens),
-            Event::End => self.end(out)?,
-        }
-        Ok(())
-    }
-
-    fn text(&self, text: &str, thought: bool, out: &mut Out) {
-        head(out);
-        out.open('{').key("text").pieces([text]);
-        if thought {
-            out.field_raw("thought", "true");
-        }
-        out.close('}');
-        self.tail(out);
-    }
-
-    fn arguments(&mut self, call: u64, text: &str, out: &mut Out) -> Result<(), &'static str> {
-        let Some(at) = self.open.iter().position(|open| open.call == call) else {
-            return if text.trim().is_empty() { Ok(()) } else { Err("a tool call goes on after its end") };
-        };
-        let Some(open) = self.open.get_mut(at) else { return Ok(()) };
-        self.held += text.len();
-        if self.held > MAX_HELD {
-            return Err("its tool calls are larger than can be held");
-        }
-        open.arguments.push_str(text);
-        open.balance.read(text);
-        if open.balance.is_whole() {
-            let whole = self.open.remove(at);
-            self.held = self.held.saturating_sub(whole.arguments.len());
-            self.call(&whole, out)?;
-        }
-        Ok(())
-    }
-
-    fn call(&self, whole: &Open, out: &mut Out) -> Result<(), &'static str> {
-        head(out);
-        write_call(&whole.id, &whole.name, &whole.arguments, out)?;
-        self.tail(out);
-        Ok(())
-    }
-
-    fn tail(&self, out: &mut Out) {
-        out.close(']').field_str("role", "model").close('}').field_number("index", 0).close('}').close(']');
-        write_names(self.id.as_deref(), self.model.as_deref(), out);
-        out.close('}').end_event();
-    }
-
-    fn end(&mut self, out: &mut Out) -> Result<(), &'static str> {
-        if std::mem::replace(&mut self.ended, true) {
-            return Ok(());
-        }
-        let reason = conclude(self.finish, self.called, self.refused);
-        for whole in std::mem::take(&mut self.open) {
-            // There was no room for the rest of it, and half an object is none.
-            if reason == Finish::Length && !is_input(&whole.arguments) {
-                continue;
-            }
-            self.call(&whole, out)?;
-        }
-        out.event(None).open('{').key("candidates").open('[').open('{').key("content").open('{');
-        out.key("parts").open('[').open('{').field_str("text", "").close('}').close(']');
-        out.field_str("role", "model").close('}');
-        out.field_str("finishReason", answer::reason(reason));
-        out.field_number("index", 0).close('}').close(']').key("usageMetadata");
-        write_tokens(&self.tokens, out);
-        write_names(self.id.as_deref(), self.model.as_deref(), out);
-        out.close('}').end_event();
-        Ok(())
-    }
-}
-
-fn head(out: &mut Out) {
-    out.event(None)
-        .open('{')
-        .key("candidates")
-        .open('[')
-        .open('{')
-        .key("content")
-        .open('{')
-        .key("parts")
-        .open('[');
 }

@@ -4,6 +4,7 @@ use super::events::Counts;
 use crate::{
     dialect::Finish,
     translate::{
+        citation::{Citation, Place},
         event::{Answer, Event, Piece, Tokens, filled, id_with, made_id},
         form::Wishes,
         json::{Json, Lit},
@@ -25,6 +26,7 @@ pub(in crate::translate) fn read_answer<'a>(
     let content = body.get("content").and_then(Json::items).ok_or("it has no content")?;
     for (call, block) in content.enumerate() {
         read_block(&answer, call as u64, block, events);
+        events.push(Event::Passage(None));
     }
     if let Some(reason) = body.get("stop_reason").and_then(Json::text) {
         if let Some(reason) = Finish::of_reason(&reason) {
@@ -38,10 +40,35 @@ pub(in crate::translate) fn read_answer<'a>(
     Ok(())
 }
 
+/// A source of the block `index`, if it is a web page. Places in the documents of the request are the caller's own to find.
+pub(super) fn read_citation<'a>(index: u64, citation: Json<'a>, events: &mut Vec<Event<'a>>) {
+    let [kind, url, source, title] = citation.pick(["type", "url", "source", "title"]);
+    let url = match kind.and_then(Json::text).as_deref() {
+        Some("web_search_result_location") => url,
+        Some("search_result_location") => source.filter(|source| is_address(*source)),
+        _ => None,
+    };
+    let citation = Citation::of(url, title, Place::Passage(index));
+    events.extend(citation.map(|citation| Event::Citation(Box::new(citation))));
+}
+
+/// Whether the name that a caller gave a search result of his is an address on the web.
+fn is_address(source: Json<'_>) -> bool {
+    let text = source.text().unwrap_or_default();
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
+}
+
 /// A block with what it holds when it begins; whether it is a tool call. `answer` is what the answer is called.
 pub(super) fn read_block<'a>(answer: &str, call: u64, block: Json<'a>, events: &mut Vec<Event<'a>>) -> bool {
     match block.get("type").and_then(Json::text).as_deref() {
-        Some("text") => events.extend(filled(block.get("text")).map(Event::Text)),
+        Some("text") => {
+            events.push(Event::Passage(Some(call)));
+            events.extend(filled(block.get("text")).map(Event::Text));
+            let citations = block.get("citations").into_iter().flat_map(Json::each);
+            citations.for_each(|citation| read_citation(call, citation, events));
+        }
         Some("thinking") => events.extend(filled(block.get("thinking")).map(Event::Thought)),
         Some("tool_use") => {
             let id = block.get("id").and_then(Json::text).filter(|id| !id.is_empty());

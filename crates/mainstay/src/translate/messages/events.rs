@@ -1,6 +1,6 @@
 //! Reading streams of `/v1/messages`.
 
-use super::answer::read_block;
+use super::answer::{read_block, read_citation};
 use crate::{
     dialect::Finish,
     translate::{
@@ -60,9 +60,15 @@ impl Events {
                         let text = filled(delta.get("partial_json"));
                         events.extend(text.map(|text| Event::Arguments { call: index, text }));
                     }
+                    Some("citations_delta") => {
+                        if let Some(citation) = delta.get("citation") {
+                            read_citation(index, citation, events);
+                        }
+                    }
                     _ => {}
                 }
             }
+            "content_block_stop" => events.push(Event::Passage(None)),
             "message_delta" => {
                 let reason = delta.and_then(|delta| delta.get("stop_reason")?.text());
                 if let Some(reason) = reason.and_then(|reason| Finish::of_reason(&reason)) {

@@ -110,6 +110,7 @@ impl Stream {
                 self.stop = stop.map(Cow::into_owned);
             }
             Event::Tokens(tokens) => self.tokens.update(tokens),
+            Event::Passage(_) | Event::Citation(_) => {}
             Event::End => self.end(out),
         }
         Ok(())

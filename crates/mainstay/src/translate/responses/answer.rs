@@ -1,5 +1,6 @@
 //! Answers of `/v1/responses`, whole.
 
+use super::annotations::sources;
 use crate::{
     dialect::Finish,
     translate::{
@@ -8,7 +9,6 @@ use crate::{
         out::Out,
     },
 };
-
 /// What a response is called.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -53,6 +53,8 @@ pub(super) struct Item<'i> {
     pub(super) kind: ItemKind,
     pub(super) id: &'i str,
     pub(super) text: &'i str,
+    /// The sources of the text, as a list of JSON without its brackets.
+    pub(super) annotations: &'i str,
     pub(super) call_id: &'i str,
     pub(super) name: &'i str,
     /// Whether it is finished.
@@ -63,7 +65,10 @@ pub(in crate::translate) fn write_answer(answer: &Answer<'_>, wishes: Wishes, ou
     let names = Names::new(answer.id.as_deref(), answer.model.as_deref(), answer.created);
     let shown = answer.pieces.iter().filter(|piece| wishes.thoughts || !matches!(piece, Piece::Thought(_)));
     write_response(&names, Some(answer.reason()), Some(&answer.tokens), out, |out| {
+        let mut sources = sources(answer).into_iter();
         for (index, piece) in shown.enumerate() {
+            let annotations = if let Piece::Text(_) = piece { sources.next() } else { None };
+            let annotations = annotations.as_deref().unwrap_or_default();
             let (kind, text, call_id, name) = match piece {
                 Piece::Text(text) => (ItemKind::Text, text, "", ""),
                 Piece::Refusal(text) => (ItemKind::Refusal, text, "", ""),
@@ -71,7 +76,7 @@ pub(in crate::translate) fn write_answer(answer: &Answer<'_>, wishes: Wishes, ou
                 Piece::Call { id, name, arguments, .. } => (ItemKind::Call, arguments, &**id, &**name),
             };
             let id = names.item(kind, index);
-            write_item(Item { kind, id: &id, text, call_id, name, done: true }, out);
+            write_item(Item { kind, id: &id, text, annotations, call_id, name, done: true }, out);
         }
     });
 }
@@ -131,14 +136,14 @@ pub(super) fn write_item(item: Item<'_>, out: &mut Out) {
             out.field_str("type", "message").field_str("status", status).field_str("role", "assistant");
             out.key("content").open('[');
             if item.done {
-                write_part(item.kind, item.text, out);
+                write_part(item.kind, item.text, item.annotations, out);
             }
             out.close(']');
         }
         ItemKind::Thought => {
             out.field_str("type", "reasoning").key("summary").open('[');
             if item.done {
-                write_part(item.kind, item.text, out);
+                write_part(item.kind, item.text, item.annotations, out);
             }
             out.close(']');
         }
@@ -151,12 +156,16 @@ pub(super) fn write_item(item: Item<'_>, out: &mut Out) {
     out.close('}');
 }
 
-pub(super) fn write_part(kind: ItemKind, text: &str, out: &mut Out) {
+pub(super) fn write_part(kind: ItemKind, text: &str, annotations: &str, out: &mut Out) {
     out.open('{');
     match kind {
         ItemKind::Text => {
             out.field_str("type", "output_text").key("text").pieces([text]);
-            out.field_raw("annotations", "[]").field_raw("logprobs", "[]");
+            out.key("annotations").open('[');
+            if !annotations.is_empty() {
+                out.raw(annotations);
+            }
+            out.close(']').field_raw("logprobs", "[]");
         }
         ItemKind::Refusal => {
             out.field_str("type", "refusal").key("refusal").pieces([text]);

@@ -3,6 +3,7 @@
 use crate::{
     dialect::Finish,
     translate::{
+        citation::Citation,
         event::{Event, MAX_CALLS, Tokens, filled, made_id},
         json::Json,
     },
@@ -18,6 +19,8 @@ pub(in crate::translate) struct Events {
     id: String,
     /// The places in the output of the tool calls, and whether their arguments have begun.
     calls: Vec<(u64, bool)>,
+    /// The part of an item that the text is of.
+    passage: Option<u64>,
 }
 
 impl Events {
@@ -27,14 +30,36 @@ impl Events {
         data: Json<'a>,
         events: &mut Vec<Event<'a>>,
     ) -> Result<(), &'static str> {
-        let [kind, index, delta] = data.pick(["type", "output_index", "delta"]);
+        let [kind, index, part, delta] = data.pick(["type", "output_index", "content_index", "delta"]);
         let kind = kind.and_then(Json::text);
         let index = index.and_then(Json::count).unwrap_or(0);
+        let passage = passage(index, part.and_then(Json::count).unwrap_or(0));
         match kind.as_deref().unwrap_or(name) {
             "response.created" | "response.in_progress" | "response.queued" => {
                 self.start(data.get("response"), events);
             }
-            "response.output_text.delta" => events.extend(filled(delta).map(Event::Text)),
+            "response.output_text.delta" => {
+                if let Some(text) = filled(delta) {
+                    if self.passage != Some(passage) {
+                        self.passage = Some(passage);
+                        events.push(Event::Passage(self.passage));
+                    }
+                    events.push(Event::Text(text));
+                }
+            }
+            "response.output_text.annotation.added" => {
+                let citation =
+                    data.get("annotation").and_then(|it| Citation::of_annotation(it, Some(passage)));
+                events.extend(citation.map(|citation| Event::Citation(Box::new(citation))));
+            }
+            // Not all tell each source by itself. Those that do are told once all the same.
+            "response.output_item.done" => {
+                self.passage = None;
+                events.push(Event::Passage(None));
+                if let Some(item) = data.get("item") {
+                    read_annotations(index, item, events);
+                }
+            }
             "response.refusal.delta" => events.extend(filled(delta).map(Event::Refusal)),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 events.extend(filled(delta).map(Event::Thought));
@@ -65,6 +90,9 @@ impl Events {
             "response.completed" | "response.incomplete" => {
                 if let Some(response) = data.get("response") {
                     self.start(Some(response), events);
+                    for (index, item) in response.get("output").into_iter().flat_map(Json::each).enumerate() {
+                        read_annotations(index as u64, item, events);
+                    }
                     close(response, events);
                 }
                 self.end(events);
@@ -105,10 +133,18 @@ pub(in crate::translate) fn read_answer<'a>(
             events.extend(filled(item.get("arguments")).map(|text| Event::Arguments { call, text }));
             continue;
         }
-        for part in item.get("content").into_iter().flat_map(Json::each) {
-            events.extend(filled(part.get("text")).map(Event::Text));
+        for (at, part) in item.get("content").into_iter().flat_map(Json::each).enumerate() {
+            let text = filled(part.get("text"));
+            if part.get("type").is_some_and(|kind| kind.is("reasoning_text")) {
+                events.extend(text.map(Event::Thought));
+                continue;
+            }
+            events.push(Event::Passage(Some(passage(call, at as u64))));
+            events.extend(text.map(Event::Text));
             events.extend(filled(part.get("refusal")).map(Event::Refusal));
         }
+        events.push(Event::Passage(None));
+        read_annotations(call, item, events);
         for part in item.get("summary").into_iter().flat_map(Json::each) {
             events.extend(filled(part.get("text")).map(Event::Thought));
         }
@@ -116,6 +152,21 @@ pub(in crate::translate) fn read_answer<'a>(
     close(body, events);
     events.push(Event::End);
     Ok(())
+}
+
+/// One name for the place of an item in the output and that of a part in it.
+fn passage(item: u64, part: u64) -> u64 {
+    item.saturating_mul(1 << 20).saturating_add(part)
+}
+
+/// The sources of an item, which counts the characters of each of its parts for itself.
+fn read_annotations<'a>(index: u64, item: Json<'a>, events: &mut Vec<Event<'a>>) {
+    for (at, part) in item.get("content").into_iter().flat_map(Json::each).enumerate() {
+        let annotations = part.get("annotations").into_iter().flat_map(Json::each);
+        let name = Some(passage(index, at as u64));
+        let citations = annotations.filter_map(|annotation| Citation::of_annotation(annotation, name));
+        events.extend(citations.map(|citation| Event::Citation(Box::new(citation))));
+    }
 }
 
 fn is_call(item: Json<'_>) -> bool {

@@ -3,13 +3,19 @@
 //! Every event has a number, every item begins, grows and ends, and the last event repeats the whole answer: so the answer
 //! is kept while it is written, up to a bound.
 
-use super::answer::{Item, ItemKind, Names, incomplete, write_item, write_part, write_response};
+use super::{
+    annotations::{Texts, add_annotation, annotation},
+    answer::{Item, ItemKind, Names, incomplete, write_item, write_part, write_response},
+    parts::part_events,
+};
 use crate::{
     dialect::Finish,
     translate::{
         balance::Balance,
+        citation::Citation,
         event::{Event, Tokens, conclude},
         form::Wishes,
+        measure::Measure,
         out::Out,
     },
 };
@@ -23,6 +29,10 @@ pub(in crate::translate) struct Stream {
     wishes: Wishes,
     names: Names,
     items: Vec<Grown>,
+    /// The items that are text, and where each starts.
+    texts: Vec<usize>,
+    starts: Texts,
+    told: Measure,
     length: usize,
     sequence: u64,
     started: bool,
@@ -37,6 +47,9 @@ struct Grown {
     kind: ItemKind,
     id: String,
     text: String,
+    annotations: String,
+    /// How many those are.
+    annotated: u64,
     call: u64,
     call_id: String,
     name: String,
@@ -46,8 +59,8 @@ struct Grown {
 
 impl Grown {
     fn item(&self) -> Item<'_> {
-        let Grown { kind, id, text, call_id, name, done, .. } = self;
-        Item { kind: *kind, id, text, call_id, name, done: *done }
+        let Grown { kind, id, text, annotations, call_id, name, done, .. } = self;
+        Item { kind: *kind, id, text, annotations, call_id, name, done: *done }
     }
 }
 
@@ -57,6 +70,9 @@ impl Stream {
             wishes,
             names: Names::default(),
             items: Vec::new(),
+            texts: Vec::new(),
+            starts: Texts::default(),
+            told: Measure::default(),
             length: 0,
             sequence: 0,
             started: false,
@@ -83,7 +99,10 @@ impl Stream {
         self.begin(None, None, None, out);
         match event {
             Event::Start { .. } => {}
-            Event::Text(text) => self.grow(ItemKind::Text, &text, out)?,
+            Event::Text(text) => {
+                self.grow(ItemKind::Text, &text, out)?;
+                self.told.read(&text);
+            }
             Event::Refusal(text) => self.grow(ItemKind::Refusal, &text, out)?,
             Event::Thought(text) if self.wishes.thoughts => self.grow(ItemKind::Thought, &text, out)?,
             Event::Thought(_) => {}
@@ -91,6 +110,8 @@ impl Stream {
                 self.push(ItemKind::Call, call, id.into_owned(), name.into_owned(), out);
             }
             Event::Arguments { call, text } => self.arguments(call, &text, out)?,
+            Event::Citation(citation) => self.cite(&citation, out)?,
+            Event::Passage(_) => {}
             Event::Finish { reason, .. } => self.finish = Some(reason),
             Event::Tokens(tokens) => self.tokens.update(tokens),
             Event::End => self.end(out),
@@ -140,8 +161,22 @@ impl Stream {
         self.length += 512;
         let index = self.items.len();
         let id = self.names.item(kind, index);
-        let balance = Balance::default();
-        self.items.push(Grown { kind, id, text: String::new(), call, call_id, name, balance, done: false });
+        if kind == ItemKind::Text {
+            self.texts.push(index);
+            self.starts.begin(self.told.length().chars);
+        }
+        self.items.push(Grown {
+            kind,
+            id,
+            text: String::new(),
+            annotations: String::new(),
+            annotated: 0,
+            call,
+            call_id,
+            name,
+            balance: Balance::default(),
+            done: false,
+        });
         self.open("response.output_item.added", out);
         out.field_number("output_index", index as u64).key("item");
         if let Some(item) = self.items.get(index) {
@@ -151,7 +186,7 @@ impl Stream {
         if let Some(part) = part_events(kind) {
             self.open_of(part.added, index, out);
             out.field_number(part.index, 0).key("part");
-            write_part(kind, "", out);
+            write_part(kind, "", "", out);
             out.close('}').end_event();
         }
     }
@@ -173,6 +208,25 @@ impl Stream {
         Ok(())
     }
 
+    /// A source, as an event and for all that repeats the text later. Of a text that something else followed before the source
+    /// was told, that is the end of the answer only.
+    fn cite(&mut self, citation: &Citation<'_>, out: &mut Out) -> Result<(), &'static str> {
+        let found = self.starts.of(citation, self.told.length().chars);
+        let Some((index, at)) = found.and_then(|(n, at)| Some((self.texts.get(n).copied()?, at))) else {
+            return Ok(());
+        };
+        let annotation = annotation(citation, at);
+        self.room(annotation.len())?;
+        let Some(item) = self.items.get_mut(index) else { return Ok(()) };
+        add_annotation(&annotation, &mut item.annotations);
+        let number = item.annotated;
+        item.annotated += 1;
+        self.open_of("response.output_text.annotation.added", index, out);
+        out.field_number("content_index", 0).field_number("annotation_index", number);
+        out.field_raw("annotation", &annotation).close('}').end_event();
+        Ok(())
+    }
+
     fn arguments(&mut self, call: u64, text: &str, out: &mut Out) -> Result<(), &'static str> {
         let is = |item: &Grown| item.kind == ItemKind::Call && item.call == call;
         let Some(index) = self.items.iter().rposition(is) else { return Ok(()) };
@@ -191,20 +245,23 @@ impl Stream {
     }
 
     fn extend(&mut self, index: usize, text: &str) -> Result<(), &'static str> {
-        self.length += text.len();
-        if self.length > MAX_ANSWER {
-            return Err("it is larger than an answer may be");
-        }
+        self.room(text.len())?;
         if let Some(item) = self.items.get_mut(index) {
             item.text.push_str(text);
         }
         Ok(())
     }
 
+    fn room(&mut self, bytes: usize) -> Result<(), &'static str> {
+        self.length += bytes;
+        if self.length > MAX_ANSWER { Err("it is larger than an answer may be") } else { Ok(()) }
+    }
+
     fn close(&mut self, index: usize, out: &mut Out) {
         let Some(item) = self.items.get_mut(index).filter(|item| !item.done) else { return };
         item.done = true;
         let (kind, text, name) = (item.kind, std::mem::take(&mut item.text), item.name.clone());
+        let annotations = std::mem::take(&mut item.annotations);
         match part_events(kind) {
             Some(part) => {
                 self.open_of(part.done, index, out);
@@ -215,7 +272,7 @@ impl Stream {
                 out.close('}').end_event();
                 self.open_of(part.closed, index, out);
                 out.field_number(part.index, 0).key("part");
-                write_part(kind, &text, out);
+                write_part(kind, &text, &annotations, out);
                 out.close('}').end_event();
             }
             None => {
@@ -226,6 +283,7 @@ impl Stream {
         }
         if let Some(item) = self.items.get_mut(index) {
             item.text = text;
+            item.annotations = annotations;
         }
         self.open("response.output_item.done", out);
         out.field_number("output_index", index as u64).key("item");
@@ -251,45 +309,5 @@ impl Stream {
             self.items.iter().for_each(|item| write_item(item.item(), out));
         });
         out.close('}').end_event();
-    }
-}
-
-/// The events of a part of an item, and how they call its place and its text.
-struct PartEvents {
-    added: &'static str,
-    delta: &'static str,
-    done: &'static str,
-    closed: &'static str,
-    index: &'static str,
-    whole: &'static str,
-}
-
-/// A call has no parts.
-fn part_events(kind: ItemKind) -> Option<PartEvents> {
-    let content = PartEvents {
-        added: "response.content_part.added",
-        delta: "response.output_text.delta",
-        done: "response.output_text.done",
-        closed: "response.content_part.done",
-        index: "content_index",
-        whole: "text",
-    };
-    match kind {
-        ItemKind::Text => Some(content),
-        ItemKind::Refusal => Some(PartEvents {
-            delta: "response.refusal.delta",
-            done: "response.refusal.done",
-            whole: "refusal",
-            ..content
-        }),
-        ItemKind::Thought => Some(PartEvents {
-            added: "response.reasoning_summary_part.added",
-            delta: "response.reasoning_summary_text.delta",
-            done: "response.reasoning_summary_text.done",
-            closed: "response.reasoning_summary_part.done",
-            index: "summary_index",
-            whole: "text",
-        }),
-        ItemKind::Call => None,
     }
 }

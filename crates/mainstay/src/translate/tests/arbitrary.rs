@@ -5,7 +5,7 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-const WORDS: [&str; 74] = [
+const WORDS: [&str; 92] = [
     "role",
     "user",
     "assistant",
@@ -80,6 +80,24 @@ const WORDS: [&str; 74] = [
     "reasoning_content",
     "response.output_text.delta",
     "summary",
+    "annotations",
+    "response.output_text.annotation.added",
+    "annotation",
+    "url_citation",
+    "start_index",
+    "end_index",
+    "title",
+    "citations",
+    "citations_delta",
+    "citation",
+    "web_search_result_location",
+    "groundingMetadata",
+    "groundingChunks",
+    "groundingSupports",
+    "segment",
+    "web",
+    "uri",
+    "groundingChunkIndices",
 ];
 
 /// JSON made of the words that matter, in any places.
@@ -203,7 +221,7 @@ proptest! {
         value in soup(),
     ) {
         let body = json!({"choices": [{"message": value, "delta": value}], "content": [value], "output": [value],
-                          "candidates": [{"content": {"parts": [value]}}], "usage": value});
+                          "candidates": [{"content": {"parts": [value]}, "groundingMetadata": value}], "usage": value});
         let wishes = Wishes { include_usage: true, thoughts: true };
         if let Ok(text) = translate_answer(from, over, wishes, false, "", body.to_string().as_bytes()) {
             prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);

@@ -1,6 +1,7 @@
 //! Translation as the service shows it: bodies, paths, streams, errors.
 
 mod arbitrary;
+mod citations;
 mod layer;
 mod lenient;
 mod requests;

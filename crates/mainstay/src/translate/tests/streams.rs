@@ -25,6 +25,8 @@ fn sample(api: Api) -> String {
             chunk(json!({"reasoning_content": "hm"})),
             chunk(json!({"content": "He\u{e9}\u{1f600}\"\\ "})),
             chunk(json!({"content": "llo"})),
+            chunk(json!({"annotations": [{"type": "url_citation", "url_citation":
+                {"url": "https://a.example/\u{e9}", "title": "\"", "start_index": 2, "end_index": 4}}]})),
             chunk(json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}},
                                         {"index": 1, "id": "b", "function": {"name": "g", "arguments": ""}}]})),
             chunk(json!({"tool_calls": [{"index": 1, "function": {"arguments": "{\"y\": \"}"}}]})),
@@ -48,6 +50,8 @@ fn sample(api: Api) -> String {
             json!({"type": "content_block_delta", "index": 1, "delta":
                 {"type": "text_delta", "text": "He\u{e9}\u{1f600}\"\\ "}}),
             json!({"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "llo"}}),
+            json!({"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation":
+                {"type": "web_search_result_location", "url": "https://a.example/\u{e9}", "title": "\""}}}),
             json!({"type": "content_block_stop", "index": 1}),
             json!({"type": "content_block_start", "index": 2, "content_block":
                 {"type": "tool_use", "id": "a", "name": "f", "input": {}}}),
@@ -75,7 +79,9 @@ fn sample(api: Api) -> String {
             json!({"candidates": [{"index": 0, "content": {"role": "model", "parts":
                 [{"text": "llo"}, {"functionCall": {"id": "a", "name": "f", "args": {"x": 1}}}]}}]}),
             json!({"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts":
-                [{"functionCall": {"id": "b", "name": "g", "args": {"y": "}"}}}]}}],
+                [{"functionCall": {"id": "b", "name": "g", "args": {"y": "}"}}}]}, "groundingMetadata": {
+                    "groundingChunks": [{"web": {"uri": "https://a.example/\u{e9}", "title": "\""}}],
+                    "groundingSupports": [{"segment": {"startIndex": 2, "endIndex": 8}, "groundingChunkIndices": [0]}]}}],
                 "usageMetadata": {"promptTokenCount": 9, "cachedContentTokenCount": 4, "candidatesTokenCount": 3,
                                   "thoughtsTokenCount": 2, "totalTokenCount": 14}}),
         ]

@@ -199,6 +199,37 @@ fn tool_calls_without_ids_get_one_each_and_another_one_in_each_answer() {
 }
 
 #[test]
+fn calls_of_an_answer_without_a_name_have_ids_of_their_own_too() {
+    let tool = json!({"name": "f", "input": {}});
+    let body = json!({"stopReason": "tool_use", "output": {"message": {"content": [{"toolUse": tool}, {"toolUse": tool}]}}});
+    let start =
+        |block: u64| json!({"contentBlockIndex": block, "start": {"toolUse": {"name": "f"}}}).to_string();
+    let from = api_of(Kind::BedrockConverse);
+    let mut ids = std::collections::HashSet::new();
+    for _ in 0..2 {
+        let text =
+            translate_answer(from, Api::Chat, WISHES, false, "m", body.to_string().as_bytes()).unwrap();
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap().clone();
+        ids.extend(calls.iter().map(|call| call["id"].as_str().unwrap().to_owned()));
+        let mut translator = StreamTranslator::new(from, Api::Chat, WISHES);
+        let mut out = Out::default();
+        for block in 0..2 {
+            translator.event(&crate::sse::Event::new("", start(block)), &mut out).unwrap();
+        }
+        let text = out.finish();
+        ids.extend(
+            text.split("\"id\":\"")
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next())
+                .filter(|id| id.starts_with("call_"))
+                .map(str::to_owned),
+        );
+    }
+    assert_eq!(ids.len(), 8, "{ids:?}");
+}
+
+#[test]
 fn what_is_no_answer_is_malformed() {
     for (kind, body) in [
         (Kind::OllamaNative, "[]"),
