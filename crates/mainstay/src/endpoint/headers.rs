@@ -1,6 +1,6 @@
 //! The head of a request to a provider, built from an allow-list.
 
-use super::layer::Settings;
+use super::settings::Settings;
 use crate::provider::{Auth, Kind, Native, Profile};
 use crate::secret::ApiKey;
 use http::{HeaderMap, HeaderName, HeaderValue, header};

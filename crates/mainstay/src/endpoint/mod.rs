@@ -20,6 +20,7 @@
 mod headers;
 mod layer;
 mod service;
+mod settings;
 #[cfg(test)]
 mod tests;
 

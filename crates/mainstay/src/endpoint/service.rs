@@ -1,6 +1,6 @@
 //! The service.
 
-use super::{EndpointLayer, headers, layer::Settings};
+use super::{EndpointLayer, headers, settings::Settings};
 use http::{Request, request::Parts};
 use mainstay_layers::BoxError;
 use pin_project_lite::pin_project;

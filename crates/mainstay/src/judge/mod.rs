@@ -35,11 +35,15 @@
 //! A judge stands outside timeouts and limits, so that it sees their errors, and inside concurrency, breaker and retry.
 
 mod body;
+mod collected;
 mod config;
 mod error;
 pub(crate) mod framing;
 mod future;
+mod held;
 mod layer;
+mod plan;
+mod reading;
 mod service;
 mod tee;
 #[cfg(test)]

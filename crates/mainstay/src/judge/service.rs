@@ -1,6 +1,6 @@
 //! The service.
 
-use super::{JudgeBody, JudgeLayer, ResponseFuture, UsageCell, future::Reading};
+use super::{JudgeBody, JudgeLayer, ResponseFuture, UsageCell, reading::Reading};
 use crate::{dialect::Dialect, peek::Call};
 use bytes::Bytes;
 use http::{Request, Response};

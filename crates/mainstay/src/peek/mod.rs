@@ -102,7 +102,7 @@ impl<'de> Visit<'de> for Fields<'de> {
 pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
     let bad = |field, what| PeekError::BadField { field, what };
     let mut fields = Fields::default();
-    read(body, &mut fields)?;
+    read_object(body, &mut fields)?;
     if let Some(field) = fields.twice {
         return Err(bad(field, "stands twice in the request body"));
     }
@@ -127,11 +127,11 @@ pub fn peek(body: &[u8]) -> Result<Peeked, PeekError> {
 pub fn check_object(body: &[u8]) -> Result<(), PeekError> {
     struct Nothing;
     impl Visit<'_> for Nothing {}
-    read(body, &mut Nothing)
+    read_object(body, &mut Nothing)
 }
 
-/// Visits the fields of a body that is one JSON object.
-fn read<'de>(body: &'de [u8], visit: &mut impl Visit<'de>) -> Result<(), PeekError> {
+/// Walks a body that must be one JSON object.
+fn read_object<'de>(body: &'de [u8], visit: &mut impl Visit<'de>) -> Result<(), PeekError> {
     let what = match parse(body, visit) {
         Ok(Shape::Object) => return Ok(()),
         Ok(Shape::List(_)) => "it is a list".to_owned(),
