@@ -56,7 +56,7 @@ fn with_every_setting_taken_up_it_still_means_the_defaults() {
     let bedrock = config.provider("bedrock").unwrap();
     assert_eq!(bedrock.base_url.as_str(), "https://bedrock-runtime.us-east-1.amazonaws.com");
     assert_eq!(bedrock.keys().count(), 3);
-    let file = config.provider("bedrock-by-file").and_then(|provider| provider.credentials_file());
+    let file = config.provider("aws").and_then(|provider| provider.credentials_file());
     assert!(file.is_some_and(|file| file.path().ends_with("secrets/aws-credentials")));
 }
 
