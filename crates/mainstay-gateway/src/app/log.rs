@@ -1,6 +1,6 @@
 //! One line a request: who answered, how it went, how long it took. No payload, no header, no key.
 
-use super::{Inner, calls::Failure, reply};
+use super::{Inner, outcome::Failure, reply};
 use crate::cost::Usd;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay::{

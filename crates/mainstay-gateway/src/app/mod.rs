@@ -7,7 +7,9 @@ mod hops;
 mod id;
 mod log;
 mod models;
+mod outcome;
 mod paths;
+mod prepare;
 mod query;
 mod reply;
 #[cfg(test)]

@@ -118,3 +118,13 @@ pub(super) fn answer(
     }
     to
 }
+
+/// Whether these are the headers of a stream of events.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    const EVENTS: &str = "text/event-stream";
+    headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .and_then(|kind| kind.trim_start().get(..EVENTS.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS))
+}

@@ -1,27 +1,30 @@
 //! The body of a reply to a caller.
 
+mod source;
+mod tail;
+mod teller;
+
+pub(super) use self::teller::Teller;
+
+use self::{
+    source::{Next, Source},
+    tail::Tail,
+};
 use super::{
-    calls::{self, Failure, Pending},
     cut::{Cut, UntilCut},
-    errors::{self, Refusal},
+    errors,
     log::Record,
+    outcome::{Failure, Pending},
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use mainstay::{
-    BoxError,
-    dialect::{Dialect, keepalive},
-    route::{self, Cached, Served},
-    secret::Redactor,
-};
+use mainstay::{BoxError, route};
 use pin_project_lite::pin_project;
 use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
-use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A reply's body: held whole, passed on, or a stream that always ends as one.
 ///
@@ -52,99 +55,6 @@ pin_project! {
             record: Option<Record>,
         },
     }
-}
-
-/// The last bytes that went out, to know whether an event ended with them. Streams of endpoints that nobody judges pass as
-/// they come, and may break in the middle of one.
-#[derive(Default)]
-struct Tail([u8; 4]);
-
-impl Tail {
-    fn saw(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().skip(bytes.len().saturating_sub(4)) {
-            self.0.rotate_left(1);
-            self.0[3] = *byte;
-        }
-    }
-
-    /// Closes off what was sent, if it is half an event.
-    fn close(&self, event: Bytes) -> Bytes {
-        let whole = match self.0 {
-            [0, 0, 0, 0] => true,
-            [_, _, b'\n', b'\n'] | [_, _, b'\r', b'\r'] | [b'\r', b'\n', b'\r', b'\n'] => true,
-            // The LF of the last one may have been cut off.
-            [_, b'\r', b'\n', b'\r'] => true,
-            _ => false,
-        };
-        if whole { event } else { [b"\n\n", &event[..]].concat().into() }
-    }
-}
-
-/// Where a stream's events come from.
-enum Source {
-    /// Nobody has answered yet.
-    Waiting(Pending),
-    Answer(route::ReplyBody),
-    /// What is below is let go at once.
-    Ended,
-}
-
-/// What of a call is needed to tell its caller how it goes.
-pub(super) struct Teller {
-    dialect: Dialect,
-    /// Knows the caller's own credential too.
-    pub(super) redactor: Redactor,
-    alive: Option<Alive>,
-}
-
-/// Signs of life for a caller that hears nothing else.
-struct Alive {
-    every: Duration,
-    /// When something last went out.
-    last: Instant,
-    sleep: Option<Pin<Box<Sleep>>>,
-}
-
-impl Teller {
-    pub(super) fn new(dialect: Dialect, redactor: Redactor, every: Option<Duration>) -> Self {
-        let alive = every.map(|every| Alive { every, last: Instant::now(), sleep: None });
-        Self { dialect, redactor, alive: alive.filter(|_| is_sse(dialect)) }
-    }
-
-    /// Whether a caller of this dialect can be kept waiting with signs of life.
-    pub(super) fn can_wait(&self) -> bool {
-        self.alive.is_some()
-    }
-
-    /// Something else went out.
-    fn spoke(&mut self) {
-        if let Some(alive) = &mut self.alive {
-            alive.last = Instant::now();
-        }
-    }
-
-    /// Waits until it is time for a sign of life.
-    fn poll_sign(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
-        let Some(alive) = &mut self.alive else { return Poll::Pending };
-        loop {
-            let due = alive.last + alive.every;
-            let sleep = alive.sleep.get_or_insert_with(|| Box::pin(sleep_until(due)));
-            ready!(sleep.as_mut().poll(cx));
-            let now = Instant::now();
-            if due <= now {
-                alive.last = now;
-                sleep.as_mut().reset(now + alive.every);
-                return Poll::Ready(keepalive(self.dialect));
-            }
-            // It was set before the last event went out.
-            sleep.as_mut().reset(due);
-        }
-    }
-}
-
-/// Whether this dialect streams server-sent events, of which it is known where one ends.
-fn is_sse(dialect: Dialect) -> bool {
-    !matches!(dialect, Dialect::Ollama | Dialect::Converse | Dialect::Embeddings | Dialect::Other)
 }
 
 impl ReplyBody {
@@ -262,46 +172,6 @@ impl Body for ReplyBody {
     }
 }
 
-/// What a stream's source does next.
-enum Next {
-    /// There is an answer now.
-    Answered,
-    Frame(Frame<Bytes>),
-    End,
-    /// A stream that had begun failed.
-    Broken(BoxError),
-    /// No target answered.
-    Failed(Failure),
-}
-
-impl Source {
-    fn poll(&mut self, cx: &mut Context<'_>, record: &mut Option<Record>, redactor: &Redactor) -> Poll<Next> {
-        match self {
-            Source::Waiting(pending) => {
-                let (parts, body) = match ready!(pending.as_mut().poll(cx)) {
-                    Ok(response) => response.into_parts(),
-                    Err(failure) => return Poll::Ready(Next::Failed(failure)),
-                };
-                if let Some(record) = record {
-                    record.answered(&parts.headers, parts.extensions.get::<Served>(), redactor);
-                    record.kept(parts.extensions.get::<Cached>());
-                }
-                if !calls::is_event_stream(&parts.headers) {
-                    return Poll::Ready(Next::Failed(Failure::Refused(Refusal::no_stream())));
-                }
-                *self = Source::Answer(body);
-                Poll::Ready(Next::Answered)
-            }
-            Source::Answer(body) => Poll::Ready(match ready!(Pin::new(body).poll_frame(cx)) {
-                Some(Ok(frame)) => Next::Frame(frame),
-                Some(Err(error)) => Next::Broken(error),
-                None => Next::End,
-            }),
-            Source::Ended => Poll::Ready(Next::End),
-        }
-    }
-}
-
 /// The tries that failed, for an error event.
 fn failed_tries(record: &Option<Record>) -> Vec<route::Attempt> {
     record.as_ref().map(|record| record.log.failed()).unwrap_or_default()
@@ -321,37 +191,5 @@ impl std::fmt::Debug for State {
             State::Passing { .. } => "Passing",
             State::Stream { .. } => "Stream",
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn after(frames: &[&str]) -> Bytes {
-        let mut tail = Tail::default();
-        frames.iter().for_each(|frame| tail.saw(frame.as_bytes()));
-        tail.close(Bytes::from_static(b"E"))
-    }
-
-    #[test]
-    fn half_an_event_is_closed_off_before_another_one() {
-        for frames in
-            [&["data: x"][..], &["data: x\n"], &["d"], &["data: x\r\n"], &["\n\n", "data"], &["x", "\n"]]
-        {
-            assert_eq!(after(frames), "\n\nE", "{frames:?}");
-        }
-        let wholes = [
-            &[][..],
-            &["data: x\n\n"],
-            &["data: x\n", "\n"],
-            &["x\r\n\r\n"],
-            &["x", "\r", "\n", "\r", "\n"],
-            &["x\r\r"],
-            &["x\r\n\r"],
-        ];
-        for frames in wholes {
-            assert_eq!(after(frames), "E", "{frames:?}");
-        }
     }
 }
