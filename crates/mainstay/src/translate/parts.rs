@@ -1,4 +1,4 @@
-//! What the writers of requests have in common.
+//! What the readers and the writers of requests have in common.
 
 use super::{
     error::{Losses, Refused},
@@ -74,6 +74,25 @@ pub(super) fn write_stops(
         out.close(']');
     }
     Ok(())
+}
+
+/// Reads what a message holds: text, or a list whose items `item` adds, each with the name that errors call it by.
+pub(super) fn read_content<'a>(
+    at: &str,
+    content: Json<'a>,
+    request: &mut Request<'a>,
+    mut item: impl FnMut(String, Json<'a>, &mut Request<'a>, &mut Vec<Part<'a>>) -> Result<(), Refused>,
+) -> Result<Vec<Part<'a>>, Refused> {
+    if let Some(text) = content.lit() {
+        return Ok(vec![Part::Text(text)]);
+    }
+    let mut parts = Vec::new();
+    let items = content.items().ok_or_else(|| Refused::wrong(at, "must be text or a list"))?;
+    for (n, one) in items.enumerate() {
+        request.room(at)?;
+        item(format!("{at}[{n}]"), one, request, &mut parts)?;
+    }
+    Ok(parts)
 }
 
 /// Several texts as one string, a line each.

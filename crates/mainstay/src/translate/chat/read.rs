@@ -6,6 +6,7 @@ use crate::translate::{
     fields,
     form::{Effort, Format, Media, MediaKind, Number, Part, Reasoning, Request, Role, Source, ToolResult},
     json::Json,
+    parts,
 };
 use std::borrow::Cow;
 
@@ -173,52 +174,53 @@ fn read_content<'a>(
     content: Option<Json<'a>>,
     request: &mut Request<'a>,
 ) -> Result<Vec<Part<'a>>, Refused> {
-    let Some(content) = content else { return Ok(Vec::new()) };
-    if let Some(text) = content.lit() {
-        return Ok(vec![Part::Text(text)]);
+    match content {
+        Some(content) => parts::read_content(&format!("{at}.content"), content, request, read_part),
+        None => Ok(Vec::new()),
     }
-    let mut parts = Vec::new();
-    let items =
-        content.items().ok_or_else(|| Refused::wrong(format!("{at}.content"), "must be text or a list"))?;
-    for (n, part) in items.enumerate() {
-        request.room(at)?;
-        if let Some(text) = part.lit() {
-            parts.push(Part::Text(text));
-            continue;
-        }
-        let at = format!("{at}.content[{n}]");
-        let kind = part.get("type").and_then(Json::text);
-        match kind.as_deref() {
-            Some(kind @ ("text" | "refusal")) => {
-                parts.push(Part::Text(fields::needed_text(&at, part, kind)?));
-            }
-            Some(kind @ ("image_url" | "video_url")) => {
-                let param = format!("{at}.{kind}");
-                let url = part.get(kind).map(|image| image.get("url").unwrap_or(image));
-                let url = url.ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
-                let source = Source::of_url(fields::decoded(&param, url)?).ok_or_else(|| {
-                    Refused::wrong(
-                        &*param,
-                        "is no address and no data in base64 with its media type (data:image/png;base64,...)",
-                    )
-                })?;
-                let kind = if kind == "image_url" { MediaKind::Image } else { MediaKind::Video };
-                parts.push(Part::Media(Media { kind, source, name: None, param }));
-            }
-            Some("file") => parts.push(Part::Media(read_file(&at, part)?)),
-            Some("input_audio") => {
-                let param = format!("{at}.input_audio");
-                let audio = part.get("input_audio").unwrap_or(part);
-                let data = audio.get("data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
-                let data = fields::decoded(&param, data)?;
-                let format = audio.get("format").and_then(Json::text).unwrap_or(Cow::Borrowed("wav"));
-                let source = Source::Data { media: Cow::Owned(format!("audio/{format}")), data };
-                parts.push(Part::Media(Media { kind: MediaKind::Audio, source, name: None, param }));
-            }
-            _ => request.lost(at),
-        }
+}
+
+fn read_part<'a>(
+    at: String,
+    part: Json<'a>,
+    request: &mut Request<'a>,
+    parts: &mut Vec<Part<'a>>,
+) -> Result<(), Refused> {
+    if let Some(text) = part.lit() {
+        parts.push(Part::Text(text));
+        return Ok(());
     }
-    Ok(parts)
+    let kind = part.get("type").and_then(Json::text);
+    match kind.as_deref() {
+        Some(kind @ ("text" | "refusal")) => {
+            parts.push(Part::Text(fields::needed_text(&at, part, kind)?));
+        }
+        Some(kind @ ("image_url" | "video_url")) => {
+            let param = format!("{at}.{kind}");
+            let url = part.get(kind).map(|image| image.get("url").unwrap_or(image));
+            let url = url.ok_or_else(|| Refused::wrong(&*param, "is missing"))?;
+            let source = Source::of_url(fields::decoded(&param, url)?).ok_or_else(|| {
+                Refused::wrong(
+                    &*param,
+                    "is no address and no data in base64 with its media type (data:image/png;base64,...)",
+                )
+            })?;
+            let kind = if kind == "image_url" { MediaKind::Image } else { MediaKind::Video };
+            parts.push(Part::Media(Media { kind, source, name: None, param }));
+        }
+        Some("file") => parts.push(Part::Media(read_file(&at, part)?)),
+        Some("input_audio") => {
+            let param = format!("{at}.input_audio");
+            let audio = part.get("input_audio").unwrap_or(part);
+            let data = audio.get("data").ok_or_else(|| Refused::wrong(&*param, "has no data"))?;
+            let data = fields::decoded(&param, data)?;
+            let format = audio.get("format").and_then(Json::text).unwrap_or(Cow::Borrowed("wav"));
+            let source = Source::Data { media: Cow::Owned(format!("audio/{format}")), data };
+            parts.push(Part::Media(Media { kind: MediaKind::Audio, source, name: None, param }));
+        }
+        _ => request.lost(at),
+    }
+    Ok(())
 }
 
 fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {

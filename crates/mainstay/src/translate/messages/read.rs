@@ -7,6 +7,7 @@ use crate::translate::{
         Call, Choice, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, Tool, ToolResult,
     },
     json::Json,
+    parts,
 };
 use std::borrow::Cow;
 
@@ -96,64 +97,64 @@ fn read_content<'a>(
     content: Json<'a>,
     request: &mut Request<'a>,
 ) -> Result<Vec<Part<'a>>, Refused> {
-    if let Some(text) = content.lit() {
-        return Ok(vec![Part::Text(text)]);
-    }
-    let mut parts = Vec::new();
-    let items = content.items().ok_or_else(|| Refused::wrong(at, "must be text or a list"))?;
-    for (n, block) in items.enumerate() {
-        request.room(at)?;
-        let at = format!("{at}[{n}]");
-        match block.get("type").and_then(Json::text).as_deref() {
-            Some("text") => {
-                parts.push(Part::Text(fields::needed_text(&at, block, "text")?));
-            }
-            Some(kind @ ("image" | "document")) => {
-                if block
-                    .get("citations")
-                    .is_some_and(|wish| wish.get("enabled").and_then(Json::as_bool) == Some(true))
-                {
-                    request.lost(format!("{at}.citations"));
-                }
-                let kind = if kind == "image" { MediaKind::Image } else { MediaKind::File };
-                let context = block.get("context").and_then(Json::lit);
-                parts.extend(context.filter(|context| !context.is_empty()).map(Part::Text));
-                read_source(&at, kind, block, &mut parts)?;
-            }
-            Some("tool_use") => {
-                let arguments = match block.get("input") {
-                    Some(input) => fields::object(&format!("{at}.input"), input)?.raw(),
-                    None => "{}",
-                };
-                parts.push(Part::Call(Call {
-                    id: fields::needed_decoded(&at, block, "id")?,
-                    name: fields::needed_decoded(&at, block, "name")?,
-                    arguments: Cow::Borrowed(arguments),
-                }));
-            }
-            Some("tool_result") => {
-                let id = fields::needed_decoded(&at, block, "tool_use_id")?;
-                let said = match block.get("content") {
-                    Some(content) => read_content(&format!("{at}.content"), content, request)?,
-                    None => Vec::new(),
-                };
-                parts.push(Part::Result(ToolResult {
-                    id,
-                    name: None,
-                    parts: said,
-                    object: None,
-                    is_error: block.get("is_error").and_then(Json::as_bool) == Some(true),
-                }));
-            }
-            // Thoughts are worth nothing to another provider, and their signatures less.
-            Some("thinking" | "redacted_thinking") => {}
-            _ => request.lost(at),
+    parts::read_content(at, content, request, read_block)
+}
+
+fn read_block<'a>(
+    at: String,
+    block: Json<'a>,
+    request: &mut Request<'a>,
+    parts: &mut Vec<Part<'a>>,
+) -> Result<(), Refused> {
+    match block.get("type").and_then(Json::text).as_deref() {
+        Some("text") => {
+            parts.push(Part::Text(fields::needed_text(&at, block, "text")?));
         }
-        if block.get("cache_control").is_some() {
-            parts.push(Part::Mark);
+        Some(kind @ ("image" | "document")) => {
+            if block
+                .get("citations")
+                .is_some_and(|wish| wish.get("enabled").and_then(Json::as_bool) == Some(true))
+            {
+                request.lost(format!("{at}.citations"));
+            }
+            let kind = if kind == "image" { MediaKind::Image } else { MediaKind::File };
+            let context = block.get("context").and_then(Json::lit);
+            parts.extend(context.filter(|context| !context.is_empty()).map(Part::Text));
+            read_source(&at, kind, block, parts)?;
         }
+        Some("tool_use") => {
+            let arguments = match block.get("input") {
+                Some(input) => fields::object(&format!("{at}.input"), input)?.raw(),
+                None => "{}",
+            };
+            parts.push(Part::Call(Call {
+                id: fields::needed_decoded(&at, block, "id")?,
+                name: fields::needed_decoded(&at, block, "name")?,
+                arguments: Cow::Borrowed(arguments),
+            }));
+        }
+        Some("tool_result") => {
+            let id = fields::needed_decoded(&at, block, "tool_use_id")?;
+            let said = match block.get("content") {
+                Some(content) => read_content(&format!("{at}.content"), content, request)?,
+                None => Vec::new(),
+            };
+            parts.push(Part::Result(ToolResult {
+                id,
+                name: None,
+                parts: said,
+                object: None,
+                is_error: block.get("is_error").and_then(Json::as_bool) == Some(true),
+            }));
+        }
+        // Thoughts are worth nothing to another provider, and their signatures less.
+        Some("thinking" | "redacted_thinking") => {}
+        _ => request.lost(at),
     }
-    Ok(parts)
+    if block.get("cache_control").is_some() {
+        parts.push(Part::Mark);
+    }
+    Ok(())
 }
 
 fn read_source<'a>(

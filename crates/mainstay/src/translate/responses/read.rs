@@ -6,6 +6,7 @@ use crate::translate::{
     fields,
     form::{Call, Effort, Format, Media, MediaKind, Number, Part, Request, Role, Source, ToolResult},
     json::Json,
+    parts,
 };
 
 /// Fields without a bearing on the answer, or that mean nothing to another provider.
@@ -138,34 +139,38 @@ fn read_content<'a>(
     content: Json<'a>,
     request: &mut Request<'a>,
 ) -> Result<Vec<Part<'a>>, Refused> {
-    if let Some(text) = content.lit() {
-        return Ok(vec![Part::Text(text)]);
-    }
-    let mut parts = Vec::new();
-    let items = content.items().ok_or_else(|| Refused::wrong(at, "must be text or a list"))?;
-    for (n, part) in items.enumerate() {
-        request.room(at)?;
-        let at = format!("{at}[{n}]");
-        match part.get("type").and_then(Json::text).as_deref() {
-            Some("input_text" | "output_text" | "text") => {
-                parts.push(Part::Text(fields::needed_text(&at, part, "text")?));
-            }
-            Some("refusal") => parts.extend(part.get("refusal").and_then(Json::lit).map(Part::Text)),
-            Some("input_image") => {
-                let param = format!("{at}.image_url");
-                let source = match part.get("image_url") {
-                    Some(url) => Source::of_url(fields::decoded(&param, url)?)
-                        .ok_or_else(|| Refused::wrong(&*param, "is no address and no data in base64 with its media type (data:image/png;base64,...)"))?,
-                    None => Source::Foreign,
-                };
-                let param = if matches!(source, Source::Foreign) { format!("{at}.file_id") } else { param };
-                parts.push(Part::Media(Media { kind: MediaKind::Image, source, name: None, param }));
-            }
-            Some("input_file") => parts.push(Part::Media(read_file(&at, part)?)),
-            _ => request.lost(at),
+    parts::read_content(at, content, request, read_part)
+}
+
+fn read_part<'a>(
+    at: String,
+    part: Json<'a>,
+    request: &mut Request<'a>,
+    parts: &mut Vec<Part<'a>>,
+) -> Result<(), Refused> {
+    match part.get("type").and_then(Json::text).as_deref() {
+        Some("input_text" | "output_text" | "text") => {
+            parts.push(Part::Text(fields::needed_text(&at, part, "text")?));
         }
+        Some("refusal") => parts.extend(part.get("refusal").and_then(Json::lit).map(Part::Text)),
+        Some("input_image") => {
+            let param = format!("{at}.image_url");
+            let source = match part.get("image_url") {
+                Some(url) => Source::of_url(fields::decoded(&param, url)?).ok_or_else(|| {
+                    Refused::wrong(
+                        &*param,
+                        "is no address and no data in base64 with its media type (data:image/png;base64,...)",
+                    )
+                })?,
+                None => Source::Foreign,
+            };
+            let param = if matches!(source, Source::Foreign) { format!("{at}.file_id") } else { param };
+            parts.push(Part::Media(Media { kind: MediaKind::Image, source, name: None, param }));
+        }
+        Some("input_file") => parts.push(Part::Media(read_file(&at, part)?)),
+        _ => request.lost(at),
     }
-    Ok(parts)
+    Ok(())
 }
 
 fn read_file<'a>(at: &str, part: Json<'a>) -> Result<Media<'a>, Refused> {

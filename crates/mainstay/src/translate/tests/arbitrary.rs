@@ -312,7 +312,7 @@ fn a_request_has_room_for_so_many_parts_only() {
         of(r#"{"function":{"name":"f"}}"#)
     );
     let parts = format!(r#"{{"model":"m","messages":[{{"role":"user","content":[{}]}}]}}"#, of("\"\""));
-    for (body, param) in [(tools, "tools"), (parts, "messages[0]")] {
+    for (body, param) in [(tools, "tools"), (parts, "messages[0].content")] {
         let error = translated(&layer_for(Api::Messages), path_of(Api::Chat), body.as_bytes()).unwrap_err();
         assert_eq!(error.param.as_deref(), Some(param));
     }
