@@ -28,10 +28,14 @@ impl fmt::Debug for Raw<'_> {
 /// Objects and lists within each other, as far as they are visited. What is stepped over may be deeper.
 const DEEPEST: u8 = 128;
 
+/// How long a document is of which all is looked at for UTF-8 at once.
+const SHORT: usize = 16 << 10;
+
 /// A document, and how far it was read.
 pub(crate) struct Cursor<'de> {
     bytes: &'de [u8],
-    /// The same where all of it is UTF-8: then no part of it is looked at again for that.
+    /// The same, of a document that is short and UTF-8: then no piece of it is looked at again for that. Of a long one most is
+    /// stepped over, and need not be looked at even once.
     text: Option<&'de str>,
     at: usize,
     depth: u8,
@@ -39,7 +43,8 @@ pub(crate) struct Cursor<'de> {
 
 impl<'de> Cursor<'de> {
     pub(crate) fn new(bytes: &'de [u8]) -> Self {
-        Self { bytes, text: std::str::from_utf8(bytes).ok(), at: 0, depth: 0 }
+        let text = if bytes.len() <= SHORT { std::str::from_utf8(bytes).ok() } else { None };
+        Self { bytes, text, at: 0, depth: 0 }
     }
 
     /// The next byte that is no blank, if there is one.
@@ -141,10 +146,11 @@ impl<'de> Cursor<'de> {
         self.slice(from, self.at).map(Raw)
     }
 
+    /// A piece that is looked at, and must be UTF-8 for that. What is only stepped over need not be.
     fn slice(&self, from: usize, end: usize) -> Result<&'de str, NotJson> {
         match self.text {
             Some(text) => text.get(from..end),
-            None => self.bytes.get(from..end).and_then(|bytes| std::str::from_utf8(bytes).ok()),
+            None => self.bytes.get(from..end).and_then(|piece| std::str::from_utf8(piece).ok()),
         }
         .ok_or(NotJson)
     }

@@ -30,28 +30,40 @@ pub(crate) fn plain_len(bytes: &[u8]) -> Option<usize> {
 /// Where the string ends, and whether it is ASCII.
 #[inline]
 fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
-    let mut is_ascii = true;
+    let mut seen = 0;
     let mut at = 0;
     loop {
-        let rest = bytes.get(at..)?;
-        if let Some(eight) = rest.first_chunk() {
-            let plain = plain_bytes(u64::from_le_bytes(*eight));
-            at += plain;
-            if plain == 8 {
-                continue;
-            }
-        }
+        at += run_len(bytes.get(at..)?, &mut seen);
         match *bytes.get(at)? {
-            b'"' => return Some((at, is_ascii)),
+            b'"' => return Some((at, seen & HIGH == 0)),
             b'\\' => at += escape_len(bytes.get(at + 1..)?)?,
             ..0x20 => return None,
-            0x80.. => {
-                is_ascii = false;
-                at += bytes.get(at..)?.iter().take_while(|byte| !byte.is_ascii()).count();
+            // Of the last few bytes.
+            byte => {
+                seen |= u64::from(byte);
+                at += 1;
             }
-            _ => at += 1,
         }
     }
+}
+
+/// The bytes at the head that stand for themselves in a string, ASCII or not, as far as they are eight or followed by one that
+/// does not. The bits of all of them go into `seen`.
+#[inline]
+fn run_len(bytes: &[u8], seen: &mut u64) -> usize {
+    let mut at = 0;
+    for eight in bytes.chunks_exact(8) {
+        let eight = eight.try_into().map_or(0, u64::from_le_bytes);
+        let special = special(eight);
+        if special != 0 {
+            let plain = special.trailing_zeros() / 8;
+            *seen |= eight & ((1 << (8 * plain)) - 1);
+            return at + plain as usize;
+        }
+        *seen |= eight;
+        at += 8;
+    }
+    at
 }
 
 /// An escape with its backslash, behind which `rest` is.
@@ -65,15 +77,21 @@ fn escape_len(rest: &[u8]) -> Option<usize> {
 
 /// How many of eight bytes, the lowest first, are ASCII that stands for itself in a string.
 fn plain_bytes(eight: u64) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    // Of each of these the lowest bit that is set is exact, and so it is of all of them together.
+    (special(eight) | eight & HIGH).trailing_zeros() as usize / 8
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
+/// Of eight bytes those that do not stand for themselves: quote, backslash and what is below a blank. The lowest bit that is set
+/// is exact, those above it need not be.
+#[inline]
+fn special(eight: u64) -> u64 {
     let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes;
     let quote = zero(eight ^ (ONES * b'"' as u64));
     let escape = zero(eight ^ (ONES * b'\\' as u64));
     let control = eight.wrapping_sub(ONES * 0x20) & !eight;
-    let special = (quote | escape | control | eight) & HIGH;
-    special.trailing_zeros() as usize / 8
+    (quote | escape | control) & HIGH
 }
 
 /// The digits of a whole number, as JSON has them.
