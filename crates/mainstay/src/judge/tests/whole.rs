@@ -39,7 +39,7 @@ async fn an_error_status_is_a_reply_whole_with_its_verdict() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_body_is_read_up_to_its_bound_and_judged_by_what_came() {
+async fn pitfall_19_an_error_body_is_read_up_to_its_bound_and_judged_by_what_came() {
     let start =
         r#"{"error":{"message":"out of money","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     let play = Play { status: 429, ..json() };
@@ -52,7 +52,7 @@ async fn an_error_body_is_read_up_to_its_bound_and_judged_by_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_body_that_never_ends_is_left_to_its_status() {
+async fn pitfall_19_an_error_body_that_never_ends_is_left_to_its_status() {
     let play = Play { status: 503, headers: vec![("retry-after", "3")], ..json() };
     let start = tokio::time::Instant::now();
     let response = play.acts([data("{\"error\":"), Act::Hang]).await.unwrap();
