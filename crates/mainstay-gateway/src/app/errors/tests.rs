@@ -1,12 +1,17 @@
 //! What callers are told, in the words of their own API.
 
-use super::*;
-use mainstay::layers::{
-    classify::{Failed, Verdict},
-    deadline::DeadlineExceeded,
-    timeout::{Phase, TimeoutError, TimeoutKind},
+use super::{failed::outward, *};
+use mainstay::{
+    BoxError,
+    dialect::{Dialect, ErrorFamily},
+    judge::ReplyError,
+    layers::{
+        classify::{Class, Failed, Verdict},
+        deadline::DeadlineExceeded,
+        timeout::{Phase, TimeoutError, TimeoutKind},
+    },
+    route::{AttemptLog, CallFailed},
 };
-use mainstay::route::AttemptLog;
 use serde_json::Value;
 use std::io;
 
