@@ -48,8 +48,8 @@ pub struct Answer {
 /// Reads the body of a reply that is no stream and has a status of success.
 ///
 /// Blank lines before the JSON are fine (DeepSeek sends them to keep the connection alive). In [`Dialect::Other`]
-/// anything that is not an error is an answer. The body is walked once and nothing of it is copied; the caller bounds
-/// its size.
+/// anything that is not an error is an answer. The body is walked once and nothing of it is copied but keys that are
+/// written with escapes; the caller bounds its size.
 ///
 /// ```
 /// use mainstay::dialect::{Dialect, Whole, read_whole};

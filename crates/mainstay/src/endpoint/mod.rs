@@ -7,7 +7,8 @@
 //!
 //! | allowed towards | headers |
 //! | --- | --- |
-//! | all | `content-type`, `accept`, `accept-encoding`, `user-agent`, `idempotency-key`, `x-request-id`, `traceparent`, `tracestate`, `x-stainless-*`, [`x-mainstay-hops`](HOPS) |
+//! | all | `content-type`, `accept`, `accept-encoding`, `user-agent`, `x-request-id`, `traceparent`, `tracestate`, `x-stainless-*`, [`x-mainstay-hops`](HOPS) |
+//! | all but Bedrock, where AWS has its own way | `idempotency-key` |
 //! | OpenAI and what speaks its API | `openai-*`, `http-referer`, `x-title` |
 //! | Anthropic | `anthropic-*` |
 //! | Gemini | `x-goog-api-client`, `x-goog-user-project` |

@@ -59,7 +59,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Steps over this byte.
-    fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
+    fn step_over(&mut self, byte: u8) -> Result<(), NotJson> {
         if self.peek() != Some(byte) {
             return Err(NotJson);
         }
@@ -108,7 +108,7 @@ impl<'de> Cursor<'de> {
         let Some(len) = plain_len(rest) else { return self.any_key().map(Cow::Owned) };
         let from = self.at + 1;
         self.at = from + len + 1;
-        self.expect(b':')?;
+        self.step_over(b':')?;
         self.slice(from, from + len).map(Cow::Borrowed)
     }
 
@@ -127,7 +127,7 @@ impl<'de> Cursor<'de> {
         let from = self.at;
         self.string()?;
         let quoted = self.slice(from, self.at)?;
-        self.expect(b':')?;
+        self.step_over(b':')?;
         serde_json::from_str(quoted).map_err(|_| NotJson)
     }
 
@@ -135,7 +135,7 @@ impl<'de> Cursor<'de> {
     fn skip_key(&mut self) -> Result<(), NotJson> {
         let len = self.behind_quote().and_then(string_end).ok_or(NotJson)?;
         self.at += len + 2;
-        self.expect(b':')
+        self.step_over(b':')
     }
 
     /// The value that stands here, as it is written.
